@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from boostflow.env import environment
 from boostflow.gateways import failures
 from boostflow.gateways.http import JsonClient, segment
-from workflows.errors import ActionFailure, N_, PermanentFailure
+from workflows.errors import N_, ActionFailure, PermanentFailure
 from workflows.ports import Assignment, Auth, SentMessage
 
 CAPABILITIES_FRESH_S = 300.0
@@ -90,9 +90,7 @@ class _Caller:
         body: Mapping[str, Any] | None = None,
     ) -> M:
         seconds = min(self.limit_s, self.ends - time.monotonic())
-        return self.client.call(
-            operation, method, path, answer, seconds=seconds, headers=headers, body=body
-        )
+        return self.client.call(operation, method, path, answer, seconds=seconds, headers=headers, body=body)
 
     def _identity(self) -> dict[str, str]:
         named = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
-from workflows.errors import ActionFailure, N_, PermanentFailure, TransientFailure
+from workflows.errors import N_, ActionFailure, PermanentFailure, TransientFailure
 
 Kind = Literal["not_sent", "answered_retry", "unknown", "in_flight", "rejected", "bad_response"]
 """The row of the table, in `extra["kind"]` of every failure that a gateway raises."""

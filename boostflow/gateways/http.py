@@ -72,9 +72,7 @@ class JsonClient:
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
             where = ".".join(map(str, first["loc"]))
-            raise failures.bad_response(
-                operation, status, content, f"{where}: {first['type']}"
-            ) from None
+            raise failures.bad_response(operation, status, content, f"{where}: {first['type']}") from None
 
     def _exchange(
         self,
@@ -142,4 +140,8 @@ class JsonClient:
 
 def segment(identifier: str) -> str:
     """An opaque id as one segment of a path; `.` and `..` are quoted too, for they would change the path."""
-    return quote(identifier, safe="").replace(".", "%2E") if identifier in {".", ".."} else quote(identifier, safe="")
+    return (
+        quote(identifier, safe="").replace(".", "%2E")
+        if identifier in {".", ".."}
+        else quote(identifier, safe="")
+    )
