@@ -13,7 +13,7 @@ from typing import Any
 from devtools.sandbox.operations import Refused
 
 KEPT_CALLS = 100_000
-Scope = tuple[str, str, str]
+Scope = tuple[int, str, str, str]
 
 
 @dataclass(slots=True)
