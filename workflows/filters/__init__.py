@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from workflows.filters import operators
-from workflows.filters.base import Negation, Operator, ValueRefused, operator_registry
+from workflows.filters.base import Negation, Operator, operator_registry
 from workflows.filters.filter import Filter, evaluate, explain, operator_catalogue
 from workflows.filters.folding import fold
 from workflows.filters.parsing import MAX_CONDITIONS, MAX_DEPTH
+from workflows.filters.refusal import ValueRefused
 from workflows.filters.tree import Explanation, NotRendered
 from workflows.paths import MISSING
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 from workflows.errors import N_
 from workflows.filters.folding import fold
+from workflows.filters.refusal import ValueRefused
 from workflows.filters.values import Moment, number
 from workflows.registry import Registry
 
@@ -18,25 +19,12 @@ Test = Callable[[Any, Moment], bool]
 """Verdict on a found value (never MISSING) at a moment."""
 
 
-class ValueRefused(Exception):
-    """The value does not suit the operator; `loc` leads to the wrong part of it."""
-
-    def __init__(
-        self, code: str, message: str, loc: tuple[str | int, ...] = (), params: dict[str, Any] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.loc = loc
-        self.params = params or {}
-
-
 class Operator(ABC):
     """One operator. `prepare` runs once when a filter is parsed, the test it returns at each evaluation.
 
-    `value_shape` names the input that a form shows: `none text scalar number list words phrase pattern pair instant
-    duration times weekdays`. `serves` lists the types it can be true for. `negates` names the positive operator of
-    which this is the exact negation, a missing field included.
+    `value_shape` names the input that a form shows: `none text scalar number list words phrase pattern pair
+    instant duration times weekdays`. `serves` lists the types it can be true for. `negates` names the positive
+    operator of which this is the exact negation, a missing field included.
     """
 
     kind: ClassVar[str]
@@ -74,7 +62,7 @@ Key = tuple[str, Any]
 
 
 def comparable(value: Any, exact: bool) -> Key | None:
-    """A hashable form under which equal values are equal; None for what equals nothing (null, lists, objects)."""
+    """A hashable form, equal when the values are; None for what equals nothing (null, lists, objects)."""
     if isinstance(value, str):
         return ("text", value if exact else fold(value))
     if isinstance(value, bool):

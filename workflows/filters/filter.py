@@ -27,7 +27,7 @@ class Filter:
     def __init__(self, raw: Any, root: Node) -> None:
         self.raw = raw
         self.root = root
-        self.templated = any(has_template(each.value) and each.test is None for _, each in root.conditions())
+        self.templated = any(each.test is None for _, each in root.conditions())
 
     @classmethod
     def parse(cls, raw: Any, *, templates: bool = False) -> Filter:

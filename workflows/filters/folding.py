@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import re2
+from workflows.filters.patterns import compile_pattern, encodable
 
 _FOLDED_WORD = re.compile(r"[^\W\d_]+")
-_EXACT_WORD = re2.compile(r"\pL[\pL\pM]*")
+_EXACT_WORD = compile_pattern(r"\pL[\pL\pM]*")
 
 
 def fold(text: str) -> str:
@@ -27,8 +27,3 @@ def words(text: str, exact: bool) -> list[str]:
         found: list[str] = _EXACT_WORD.findall(encodable(text))
         return found
     return _FOLDED_WORD.findall(fold(text))
-
-
-def encodable(text: str) -> str:
-    """RE2 reads UTF-8; a lone surrogate, which JSON can carry, becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -9,8 +9,18 @@ from typing import Any, Final
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from workflows.errors import N_
-from workflows.filters.base import Operator, Test, ValueRefused, operator_registry
-from workflows.filters.tree import NO_VALUE, All, AnyOf, Condition, Group, Node, Not, Place
+from workflows.filters.base import Operator, Test, operator_registry
+from workflows.filters.refusal import ValueRefused
+from workflows.filters.tree import (
+    NO_VALUE,
+    All,
+    AnyOf,
+    Condition,
+    Group,
+    Node,
+    Not,
+    Place,
+)
 from workflows.paths import Path, parse_path
 
 MAX_DEPTH: Final = 8

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as column
 from typing import Any, ClassVar, Final
@@ -23,7 +24,7 @@ NO_VALUE: Final = _NoValue()
 """The condition's operator takes no value and none was given."""
 
 
-class NotRendered(TypeError):
+class NotRendered(TypeError):  # noqa: N818
     """A filter with templates was evaluated before `Filter.render`: a programming error."""
 
 
@@ -92,12 +93,16 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(ABC):
     """Base of the three groups: how to combine the verdicts of the parts, lazily."""
 
     kind: ClassVar[str]
-    combine: ClassVar[Callable[[Iterable[bool]], bool]]
     parts: tuple[Node, ...]
+
+    @staticmethod
+    @abstractmethod
+    def combine(verdicts: Iterable[bool]) -> bool:
+        """The group's verdict; reads no more of the parts' than it needs."""
 
     def holds(self, data: Mapping[str, Any], moment: Moment) -> bool:
         """Stops at the part that decides."""
@@ -123,7 +128,11 @@ class All(Group):
     """Every part holds."""
 
     kind = "all"
-    combine = staticmethod(all)
+
+    @staticmethod
+    def combine(verdicts: Iterable[bool]) -> bool:
+        """All of them."""
+        return all(verdicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +140,11 @@ class AnyOf(Group):
     """At least one part holds."""
 
     kind = "any"
-    combine = staticmethod(any)
 
-
-def _none(verdicts: Iterable[bool]) -> bool:
-    return not any(verdicts)
+    @staticmethod
+    def combine(verdicts: Iterable[bool]) -> bool:
+        """One of them."""
+        return any(verdicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,11 @@ class Not(Group):
     """Its one part does not hold."""
 
     kind = "not"
-    combine = staticmethod(_none)
+
+    @staticmethod
+    def combine(verdicts: Iterable[bool]) -> bool:
+        """None of them."""
+        return not any(verdicts)
 
     def place_of(self, at: int) -> Place:
         """`not` holds one node, not a list."""

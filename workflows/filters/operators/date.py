@@ -10,7 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from workflows.contracts import parse_duration
 from workflows.errors import N_
-from workflows.filters.base import Operator, Test, ValueRefused, operator_registry, wanted_list
+from workflows.filters.base import Operator, Test, operator_registry, wanted_list
+from workflows.filters.refusal import ValueRefused
 from workflows.filters.values import Instant, Moment, clock, clock_in, instant
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

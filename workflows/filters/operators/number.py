@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
+from abc import abstractmethod
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from workflows.errors import N_
-from workflows.filters.base import Operator, Test, ValueRefused, operator_registry
+from workflows.filters.base import Operator, Test, operator_registry
+from workflows.filters.refusal import ValueRefused
 from workflows.filters.values import Instant, Moment, instant, ordered_number
 
 _SERVES = ("number", "numeric text")
@@ -25,15 +25,17 @@ class _Ordering(Operator):
     value_shape = "number"
     serves = _SERVES
     help = N_("Numbers are compared as decimals; a numeric text counts as a number.")
-    holds: ClassVar[Callable[[Any, Any], bool]]
+
+    @abstractmethod
+    def holds(self, found: Decimal | int, wanted: Decimal | int) -> bool:
+        """Verdict on two numbers."""
 
     def prepare(self, value: Any, exact: bool) -> Test:
         wanted = _wanted_number(value)
-        holds = self.holds
 
         def test(found: Any, moment: Moment) -> bool:
             known = ordered_number(found)
-            return known is not None and holds(known, wanted)
+            return known is not None and self.holds(known, wanted)
 
         return test
 
@@ -43,7 +45,10 @@ class GreaterThan(_Ordering):
     """Above the value."""
 
     label = N_("is greater than")
-    holds = staticmethod(operator.gt)
+
+    def holds(self, found: Decimal | int, wanted: Decimal | int) -> bool:
+        """`found > wanted`."""
+        return found > wanted
 
 
 @operator_registry.register("greater_or_equal")
@@ -51,7 +56,10 @@ class GreaterOrEqual(_Ordering):
     """The value or above."""
 
     label = N_("is greater than or equal to")
-    holds = staticmethod(operator.ge)
+
+    def holds(self, found: Decimal | int, wanted: Decimal | int) -> bool:
+        """`found >= wanted`."""
+        return found >= wanted
 
 
 @operator_registry.register("less_than")
@@ -59,7 +67,10 @@ class LessThan(_Ordering):
     """Below the value."""
 
     label = N_("is less than")
-    holds = staticmethod(operator.lt)
+
+    def holds(self, found: Decimal | int, wanted: Decimal | int) -> bool:
+        """`found < wanted`."""
+        return found < wanted
 
 
 @operator_registry.register("less_or_equal")
@@ -67,7 +78,10 @@ class LessOrEqual(_Ordering):
     """The value or below."""
 
     label = N_("is less than or equal to")
-    holds = staticmethod(operator.le)
+
+    def holds(self, found: Decimal | int, wanted: Decimal | int) -> bool:
+        """`found <= wanted`."""
+        return found <= wanted
 
 
 @operator_registry.register("between")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final
-
-import re2
+from typing import Any
 
 from workflows.errors import N_
 from workflows.filters.base import (
@@ -13,17 +12,17 @@ from workflows.filters.base import (
     Negation,
     Operator,
     Test,
-    ValueRefused,
     comparable,
     operator_registry,
     wanted_list,
     wanted_scalar,
     wanted_text,
 )
-from workflows.filters.folding import encodable, fold, words
+from workflows.filters.folding import fold, words
+from workflows.filters.patterns import compile_pattern, encodable
+from workflows.filters.refusal import ValueRefused
 from workflows.filters.values import Moment
 
-MAX_PATTERN: Final = 500
 _SCALARS = ("text", "number", "boolean")
 
 
@@ -137,7 +136,10 @@ class _ContainsMany(Operator):
     value_shape = "list"
     serves = ("text", "list")
     folds = True
-    combine: ClassVar[Callable[[Iterable[bool]], bool]]
+
+    @abstractmethod
+    def combine(self, verdicts: Iterable[bool]) -> bool:
+        """Verdict over those of the single values."""
 
     def prepare(self, value: Any, exact: bool) -> Test:
         pieces = [
@@ -153,7 +155,10 @@ class ContainsAny(_ContainsMany):
 
     label = N_("contains any of")
     help = N_("At least one of the values is an item of the list or a part of the text.")
-    combine = staticmethod(any)
+
+    def combine(self, verdicts: Iterable[bool]) -> bool:
+        """One is enough."""
+        return any(verdicts)
 
 
 @operator_registry.register("contains_all")
@@ -162,7 +167,10 @@ class ContainsAll(_ContainsMany):
 
     label = N_("contains all of")
     help = N_("Every value is an item of the list or a part of the text.")
-    combine = staticmethod(all)
+
+    def combine(self, verdicts: Iterable[bool]) -> bool:
+        """All must hold."""
+        return all(verdicts)
 
 
 class _HasWords(Operator):
@@ -229,7 +237,10 @@ class _Edge(Operator):
     value_shape = "text"
     serves = ("text",)
     folds = True
-    at_edge: ClassVar[Callable[[str, str], bool]]
+
+    @abstractmethod
+    def at_edge(self, text: str, wanted: str) -> bool:
+        """Whether the wanted text stands at this operator's end."""
 
     def prepare(self, value: Any, exact: bool) -> Test:
         wanted = wanted_text(value, exact)
@@ -245,7 +256,10 @@ class StartsWith(_Edge):
 
     label = N_("starts with")
     help = N_("Text is compared without case, accents and surrounding spaces, unless exact.")
-    at_edge = staticmethod(str.startswith)
+
+    def at_edge(self, text: str, wanted: str) -> bool:
+        """At the beginning."""
+        return text.startswith(wanted)
 
 
 @operator_registry.register("ends_with")
@@ -254,7 +268,10 @@ class EndsWith(_Edge):
 
     label = N_("ends with")
     help = N_("Text is compared without case, accents and surrounding spaces, unless exact.")
-    at_edge = staticmethod(str.endswith)
+
+    def at_edge(self, text: str, wanted: str) -> bool:
+        """At the end."""
+        return text.endswith(wanted)
 
 
 @operator_registry.register("matches")
@@ -267,32 +284,9 @@ class Matches(Operator):
     serves = ("text",)
 
     def prepare(self, value: Any, exact: bool) -> Test:
-        pattern = _compiled(value)
+        pattern = compile_pattern(value)
 
         def test(found: Any, moment: Moment) -> bool:
             return isinstance(found, str) and pattern.search(encodable(found)) is not None
 
         return test
-
-
-def _compiled(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueRefused("value_type", N_("The value must be a text."))
-    if not value:
-        raise ValueRefused("value_blank", N_("The pattern must not be empty."))
-    if len(value) > MAX_PATTERN:
-        raise ValueRefused("value_too_long", N_("The pattern is too long."))
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 1 << 20
-    try:
-        return re2.compile(value, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        raise ValueRefused(
-            "pattern_refused", N_("RE2 refuses the pattern: {reason}"), params={"reason": _reason(error)}
-        ) from None
-
-
-def _reason(error: Exception) -> str:
-    detail = error.args[0] if error.args else ""
-    return detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(error)
