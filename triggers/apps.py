@@ -1,0 +1,9 @@
+"""Plug-ins: triggers."""
+
+from django.apps import AppConfig
+
+
+class TriggersConfig(AppConfig):
+    """Registers the triggers."""
+
+    name = "triggers"
