@@ -8,6 +8,6 @@ class BoostflowConfig(AppConfig):
 
     name = "boostflow"
 
-    def ready(self) -> None:
+    def ready_(self) -> None:
         """Import the checks, which register themselves."""
         from boostflow import checks  # noqa: F401

@@ -1,17 +1,8 @@
 """Routes: console, API, health, metrics."""
 
 from django.contrib import admin
-from django.urls import include, path
-from django.views.generic import RedirectView
-
-from boostflow import health, metrics
+from django.urls import path
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
-    path("i18n/", include("django.conf.urls.i18n")),
-    path("api/v1/", include("workflows.api.urls")),
-    path("health/live", health.live),
-    path("health/ready", health.ready),
-    path("metrics", metrics.metrics),
 ]

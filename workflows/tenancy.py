@@ -57,9 +57,10 @@ def _scope(scope: int | str, statement: str, value: str) -> Iterator[None]:
         _current.reset(token)
 
 
-def in_scope() -> bool:
-    """Whether a scope is open."""
-    return _current.get() is not None
+def require_scope() -> None:
+    """Raise `ScopeMissing` where no scope is open."""
+    if _current.get() is None:
+        raise ScopeMissing("no entity scope: open tenancy.entity() or tenancy.fleet() first")
 
 
 def run_statement(entity_id: int, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
