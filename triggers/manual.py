@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from workflows.contracts import Config, N_, Refusal, TriggerType, refusal, trigger_registry
+from workflows.contracts import N_, Config, Refusal, TriggerType, refusal, trigger_registry
 
 
 class ManualConfig(Config):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from workflows.contracts import Config, Duration, N_, Refusal, TriggerType, trigger_registry
+from workflows.contracts import N_, Config, Duration, Refusal, TriggerType, trigger_registry
 
 WRITTEN_KINDS = frozenset({"text", "media", "audio", "location", "button", "list", "template_reply"})
 """The kinds of message that a person writes (decision 7)."""
@@ -33,7 +33,7 @@ Channel = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class MessageInboundConfig(Config):
-    """The channels to listen on (absent: all) and how long one contact does not start it again (decision 37)."""
+    """The channels to listen on (absent: all); how long a contact does not start it again (decision 37)."""
 
     channels: Annotated[list[Channel], Field(min_length=1, max_length=50)] | None = None
     cooldown: Annotated[timedelta, Duration(timedelta(seconds=1))] | None = None

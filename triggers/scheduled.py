@@ -10,7 +10,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from workflows.contracts import Config, Duration, N_, Refusal, TriggerType, refusal, trigger_registry
+from workflows.contracts import N_, Config, Duration, Refusal, TriggerType, refusal, trigger_registry
 
 Scalar = str | int | float | bool | None
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -19,15 +19,17 @@ ZONE_FIELDS = ("timezone", "time_zone", "tz", "zone")
 
 
 class Audience(Config):
-    """The contacts that the CRM's contact search returns for `filters`: names and values that it understands, such as
-    `{"tags": ["vip"], "seller_id": "u-3"}`; at most `limit` of them."""
+    """The contacts that the CRM's contact search returns, at most `limit`.
+
+    `filters` are names and values that the search understands, such as `{"tags": ["vip"], "seller_id": "u-3"}`.
+    """
 
     filters: Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1, max_length=20)]
     limit: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 10_000
 
 
 class ScheduledConfig(Config):
-    """`time` with optional `days` or `day_of_month`, or `cron`; always in the entity's time zone (decision 17)."""
+    """`time` with optional `days` or `day_of_month`, or `cron`; in the entity's time zone (decision 17)."""
 
     cron: Annotated[str, Field(max_length=200)] | None = None
     days: Annotated[list[Weekday], Field(min_length=1, max_length=7)] | None = None
@@ -56,7 +58,9 @@ class ScheduledConfig(Config):
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
         if value is not None and not _cron_occurs(value):
-            raise refusal("cron", N_("The cron expression is wrong or never occurs: {cron}"), "T5", cron=value)
+            raise refusal(
+                "cron", N_("The cron expression is wrong or never occurs: {cron}"), "T5", cron=value
+            )
         return value
 
     @field_validator("day_of_month")

@@ -53,7 +53,9 @@ class Output(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-def refusal(code: LiteralString, sentence: LiteralString, rule: str | None = None, **values: Any) -> PydanticCustomError:
+def refusal(
+    code: LiteralString, sentence: LiteralString, rule: str | None = None, **values: Any
+) -> PydanticCustomError:
     """What a validator of a config model raises: `sentence` is a msgid with named places for `values`."""
     return PydanticCustomError(code, sentence, {**values, "rule": rule, "msgid": sentence})
 
@@ -69,12 +71,12 @@ class Templated:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(value: Any, inner: Any, info: ValidationInfo) -> Any:
-            saving = isinstance(info.context, Mapping) and bool(info.context.get("templates"))
-            texts = _texts_with_template(value) if saving else []
+            context: Mapping[str, Any] = info.context if isinstance(info.context, Mapping) else {}
+            texts = _texts_with_template(value) if context.get("templates") else []
             if not texts:
                 return inner(value)
             for text in texts:
-                problem = info.context["check_template"](text) if "check_template" in info.context else None
+                problem = context["check_template"](text) if "check_template" in context else None
                 if problem:
                     raise refusal("template_syntax", N_("The template is wrong: {problem}"), problem=problem)
             return value if isinstance(value, str) else inner(value)
@@ -313,6 +315,7 @@ trigger_registry: Registry[TriggerType[Any]] = Registry("trigger")
 
 __all__ = [
     "CATEGORIES",
+    "N_",
     "WEEKDAYS",
     "ActionType",
     "Call",
@@ -324,7 +327,6 @@ __all__ = [
     "Effect",
     "End",
     "GoTo",
-    "N_",
     "Outcome",
     "Output",
     "Queue",

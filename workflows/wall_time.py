@@ -18,7 +18,9 @@ def instant_at(local: datetime, zone: ZoneInfo) -> datetime:
     assert before is not None and after is not None
     if after <= before:
         return (local - before).replace(tzinfo=UTC)
-    return _first_instant_with(after, (local - after).replace(tzinfo=UTC), (local - before).replace(tzinfo=UTC), zone)
+    return _first_instant_with(
+        after, (local - after).replace(tzinfo=UTC), (local - before).replace(tzinfo=UTC), zone
+    )
 
 
 def next_at(clock: time, zone: ZoneInfo, now: datetime, days: frozenset[str] = frozenset()) -> datetime:

@@ -8,12 +8,12 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
     Config,
     Continue,
     Effect,
-    N_,
     Outcome,
     Output,
     ResponsePolicy,
@@ -36,7 +36,7 @@ class SendMessageConfig(Config):
     """The text, up to 10 options, and whether the step waits for the answer."""
 
     text: Annotated[str, Field(min_length=1, max_length=4096), Templated()]
-    options: Annotated[list[Option], Field(max_length=10)] = []
+    options: list[Option] = Field(default=[], max_length=10)
     response_policy: ResponsePolicy | None = None
 
     @field_validator("options")
@@ -69,7 +69,9 @@ class SendMessageAction(ActionType[SendMessageConfig]):
     def run(self, call: Call, config: SendMessageConfig) -> Outcome:
         contact, chat = call.context.get("contact") or {}, call.context.get("chat") or {}
         if not contact.get("id") or not chat.get("id"):
-            raise PermanentFailure(N_("There is no contact and chat to send the message to."), reason="no_chat")
+            raise PermanentFailure(
+                N_("There is no contact and chat to send the message to."), reason="no_chat"
+            )
         assert call.services is not None
         sent = call.services.interactions.send_text(
             contact_id=contact["id"],

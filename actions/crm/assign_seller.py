@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
     Config,
     Continue,
     Effect,
-    N_,
     Outcome,
     Output,
     Templated,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflows.contracts import ActionType, Call, Config, GoTo, N_, Outcome, StepKey, action_registry
+from workflows.contracts import N_, ActionType, Call, Config, GoTo, Outcome, StepKey, action_registry
 from workflows.filters import Filter, evaluate
 
 

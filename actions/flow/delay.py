@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
     Config,
     Delay,
     DelayLength,
-    N_,
     Outcome,
     Templated,
     action_registry,
@@ -72,7 +72,9 @@ class DelayConfig(Config):
         except ValueError:
             raise refusal(
                 "until_format",
-                N_("until is a time such as 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."),
+                N_(
+                    "until is 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."
+                ),
             ) from None
         if isinstance(parsed, datetime) and info.data.get("days"):
             raise refusal("days_without_clock", N_("days belong to an until that is a time such as 08:00."))
@@ -93,8 +95,9 @@ def _too_far(text: str, context: Any) -> bool:
     """Whether a literal lies more than 30 days ahead; only a save that brings `now` and `zone` can tell."""
     if not isinstance(context, Mapping) or not context.get("now") or not context.get("zone"):
         return False
+    now: datetime = context["now"]
     try:
-        return resolve_until(text, frozenset(), context["now"], context["zone"]) - context["now"] > LONGEST
+        return resolve_until(text, frozenset(), now, context["zone"]) - now > LONGEST
     except OverflowError:
         return True
 

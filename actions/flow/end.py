@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflows.contracts import ActionType, Call, Config, End, N_, Outcome, action_registry
+from workflows.contracts import N_, ActionType, Call, Config, End, Outcome, action_registry
 
 
 class EndConfig(Config):

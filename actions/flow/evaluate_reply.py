@@ -1,4 +1,4 @@
-"""`flow.evaluate_reply`: the step of the first branch that is true, with a way out when no reply came (decision 8)."""
+"""`flow.evaluate_reply`: the step of the first true branch, or the way out when no reply came (decision 8)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workflows.contracts import ActionType, Call, Config, GoTo, N_, Outcome, StepKey, action_registry
+from workflows.contracts import N_, ActionType, Call, Config, GoTo, Outcome, StepKey, action_registry
 from workflows.filters import Filter, evaluate
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import field_validator
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
     Config,
     GoTo,
-    N_,
     Outcome,
     StepKey,
     action_registry,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
-    N_,
     Outcome,
     ReplyWait,
     WaitForReply,

@@ -7,12 +7,12 @@ from typing import Annotated
 from pydantic import Field
 
 from workflows.contracts import (
+    N_,
     ActionType,
     Call,
     Config,
     Continue,
     Effect,
-    N_,
     Outcome,
     Output,
     Templated,

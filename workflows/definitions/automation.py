@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,7 +30,7 @@ class Reading:
 
 
 def read_automation(document: Any, *, now: datetime | None = None, zone: ZoneInfo | None = None) -> Reading:
-    """Check the whole document. With `now` and `zone` literal date-times are checked too (A6); never raises."""
+    """Check the whole document; never raises. With `now` and `zone` literal date-times are checked (A6)."""
     session = Session(Findings(), now, zone)
     definition = None
     if check_document(document, session.findings):

@@ -1,4 +1,4 @@
-"""Puts the context into an action's config: templates are parsed once, rendered for each run, validated again."""
+"""Puts the context into an action's config: templates, parsed once, are rendered and validated for each run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from workflows.contracts import Config
 from workflows.definitions.markers import is_filter, is_templated, places
@@ -31,6 +31,11 @@ class TextSlot:
     path: Path
     template: Template
 
+    def fill(self, context: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The rendered value, as the model takes it and as JSON."""
+        value = self.template.render(context)
+        return value, value
+
 
 @dataclass(frozen=True, slots=True)
 class FilterSlot:
@@ -39,6 +44,11 @@ class FilterSlot:
     path: Path
     filter: Filter
     templates: Mapping[str, Template]
+
+    def fill(self, context: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The filter with its values rendered, as the model takes it and as JSON."""
+        rendered = self.filter.render(lambda text: self.templates[text].render(context))
+        return rendered, rendered.raw
 
 
 Slot = TextSlot | FilterSlot
@@ -51,33 +61,39 @@ def find_slots(raw: Mapping[str, Any], config: Config, templates: Mapping[str, T
     for path, value in places(model, raw, is_templated):
         slots += [TextSlot((*path, *inner), templates[text]) for inner, text in _texts(value)]
     for path, found in places(model, config, is_filter):
-        texts = set(found.templates())
-        if texts:
-            slots.append(FilterSlot(path, found, {text: templates[text] for text in texts}))
+        if found.templated:
+            parsed = {text: templates[text] for _, text in found.templates()}
+            slots.append(FilterSlot(path, found, parsed))
     return tuple(slots)
 
 
 def bind_slots(
-    action: str, model: type[Config], raw: Mapping[str, Any], slots: tuple[Slot, ...], context: Mapping[str, Any]
+    action: str,
+    model: type[Config],
+    raw: Mapping[str, Any],
+    slots: tuple[Slot, ...],
+    context: Mapping[str, Any],
 ) -> tuple[Config, dict[str, Any]]:
     """The config as a model and as JSON, with every slot filled. Raises BindFailed."""
-    filled = shown = dict(raw)
-    for slot in slots:
-        try:
-            if isinstance(slot, TextSlot):
-                value = slot.template.render(context)
-                filled, shown = _put(filled, slot.path, value), _put(shown, slot.path, value)
-            else:
-                rendered = slot.filter.render(lambda text, parsed=slot.templates: parsed[text].render(context))
-                filled = _put(filled, slot.path, rendered)
-                shown = _put(shown, slot.path, rendered.to_json())
-        except TemplateFault as fault:
-            raise _failed("template_error", action, slot.path, str(fault)) from None
+    filled: Any = raw
+    shown: Any = raw
+    try:
+        for slot in slots:
+            value, text = slot.fill(context)
+            filled, shown = _put(filled, slot.path, value), _put(shown, slot.path, text)
+    except TemplateFault as fault:
+        raise _failed("template_error", action, slot.path, str(fault)) from None
+    except ValidationError as error:
+        raise _failed("template_type_error", action, slot.path, _first_problem(error)[1]) from None
     try:
         return model.model_validate(filled), shown
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        raise _failed("template_type_error", action, problem["loc"], sentence_of(problem)) from None
+        raise _failed("template_type_error", action, *_first_problem(error)) from None
+
+
+def _first_problem(error: ValidationError) -> tuple[Path, str]:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    return problem["loc"], sentence_of(problem)
 
 
 def _failed(reason: str, action: str, path: Path, problem: str) -> BindFailed:
@@ -102,6 +118,6 @@ def _put(holder: Any, path: Path, value: Any) -> Any:
     """A copy of `holder` with the value at the path; what the path does not touch is shared."""
     if not path:
         return value
-    copy = dict(holder) if isinstance(holder, Mapping) else list(holder)
+    copy: Any = dict(holder) if isinstance(holder, Mapping) else list(holder)
     copy[path[0]] = _put(copy[path[0]], path[1:], value)
     return copy

@@ -1,4 +1,4 @@
-"""The first look at a document from outside: only JSON that can be stored, of bounded depth and size, is read further."""
+"""The first look at a document: only JSON that can be stored, of bounded depth and size, is read further."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_INTEGER = 2**63
 
 
 def check_document(document: Any, findings: Findings) -> bool:
-    """Whether the document may be read further. Walks without recursion, and gives up at `MAX_VALUES` values."""
+    """Whether the document may be read further. Walks without recursion, at most `MAX_VALUES` values."""
     stack: list[tuple[Path, Any]] = [((), document)]
     seen = 0
     while stack:
@@ -33,7 +33,9 @@ def check_document(document: Any, findings: Findings) -> bool:
             )
             return False
         if isinstance(value, dict):
-            stack.extend(((*path, key), item) for key, item in value.items() if _check_name(key, path, findings))
+            stack.extend(
+                ((*path, key), item) for key, item in value.items() if _check_name(key, path, findings)
+            )
         elif isinstance(value, list):
             stack.extend(((*path, index), item) for index, item in enumerate(value))
         else:

@@ -1,4 +1,4 @@
-"""Finds the places of a config that its model marks: templates, step keys, filters, and the rules of fields."""
+"""Finds the places of a config that its model marks: templates, step keys, filters, rules of fields."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def places(model: type[BaseModel], value: Any, wanted: Wanted) -> Iterator[tuple
             yield from _walk(info.annotation, info.metadata, getattr(value, name), (name,), wanted)
 
 
-def _walk(annotation: Any, metadata: Metadata, value: Any, path: Path, wanted: Wanted) -> Iterator[tuple[Path, Any]]:
+def _walk(
+    annotation: Any, metadata: Metadata, value: Any, path: Path, wanted: Wanted
+) -> Iterator[tuple[Path, Any]]:
     if wanted(annotation, metadata):
         yield path, value
         return
@@ -63,7 +65,7 @@ def _walk(annotation: Any, metadata: Metadata, value: Any, path: Path, wanted: W
 
 
 def rule_at(model: type[BaseModel], location: Sequence[str | int]) -> str | None:
-    """The rule that a field's own mark names (`Duration(…, rule="A5")`), so that a missing field names it too."""
+    """The rule that a field's mark names (`Duration(…, rule="A5")`): a missing field names it too."""
     options: list[tuple[Any, Metadata]] = [(model, ())]
     for token in location:
         options = [child for option in options for child in _children(*option, token)]

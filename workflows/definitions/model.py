@@ -25,10 +25,10 @@ class Trigger:
 class Action:
     """One action of a step.
 
-    `reply_wait` is the wait that it will ask for itself. `reservation` is the wait that a reply belongs to which
-    comes after this action's message was sent: its own or that of a later `flow.wait_for_reply` of the step with
-    no other pause between (decision 12). `constant` is the config of an action without templates. Its output is
-    merged under `<category>.<output_key>` (decision 20).
+    `reply_wait` is the wait that it will ask for itself. `reservation` is the wait that takes a reply to this
+    action's message: its own, or that of a later `flow.wait_for_reply` of the step with no other pause
+    between (decision 12). `constant` is the config of an action without templates. Its output is merged
+    under `<category>.<output_key>` (decision 20).
     """
 
     key: str
@@ -43,7 +43,7 @@ class Action:
     needs_contact: bool
 
     def bind(self, context: Mapping[str, Any]) -> tuple[Config, Mapping[str, Any]]:
-        """The config for one run, as a model and as JSON; raises BindFailed. Do not change what it returns."""
+        """The config for one run, as a model and as JSON, both to be left unchanged; raises BindFailed."""
         if self.constant is not None:
             return self.constant, self.raw
         return bind_slots(self.key, self.handler.config, self.raw, self.templates, context)

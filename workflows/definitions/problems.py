@@ -1,12 +1,13 @@
-"""Turns the errors of a pydantic model into violations: plain sentences, pointers into the document, rules."""
+"""Turns the errors of a pydantic model into violations: plain sentences, pointers, rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import ErrorType
 
 from workflows.definitions.markers import rule_at
 from workflows.definitions.violations import Findings, Path
@@ -35,6 +36,8 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "string_pattern_mismatch": ("format", N_("The field {field} does not have the expected form.")),
 }
 """Code and sentence of pydantic's own errors; an error of a plug-in brings its own."""
+
+PYDANTIC_TYPES = frozenset(get_args(ErrorType))
 
 OTHERWISE = N_("The value is not valid: {problem}.")
 
@@ -69,7 +72,9 @@ def _sentence(problem: ErrorDetails, place: Path) -> tuple[str, str, dict[str, A
         return problem["type"], context["msgid"], values
     if problem["type"] in SENTENCES:
         return *SENTENCES[problem["type"]], values
-    return problem["type"], OTHERWISE, {"problem": problem["msg"]}
+    if problem["type"] in PYDANTIC_TYPES:
+        return problem["type"], OTHERWISE, {"problem": problem["msg"]}
+    return problem["type"], problem["msg"], {}
 
 
 def _place(raw: Any, location: tuple[int | str, ...]) -> Path:

@@ -21,7 +21,9 @@ def read_steps(document: Mapping[str, Any], session: Session) -> list[StepDraft]
         session.findings.add(None, "steps_missing", ("steps",), N_("A workflow needs at least one step."))
         return []
     if not isinstance(steps, list):
-        session.findings.add(None, "wrong_type", ("steps",), N_("The field {field} must be a list."), field="steps")
+        session.findings.add(
+            None, "wrong_type", ("steps",), N_("The field {field} must be a list."), field="steps"
+        )
         return []
     if len(steps) > MAX_STEPS:
         session.findings.add(
@@ -44,7 +46,9 @@ def _read_step(raw: Any, path: Path, session: Session) -> StepDraft:
                 (*path, field),
                 N_("There is no automatic next step: end the step with flow.goto_step."),
             )
-    own = {name: value for name, value in raw.items() if name not in ("trigger", "actions", *NEXT_STEP_FIELDS)}
+    own = {
+        name: value for name, value in raw.items() if name not in ("trigger", "actions", *NEXT_STEP_FIELDS)
+    }
     session.validate(StepShape, own, path, templates=False)
     draft.key = _text(raw.get("key"))
     draft.name = _text(raw.get("name"))
@@ -65,7 +69,8 @@ def _read_step(raw: Any, path: Path, session: Session) -> StepDraft:
         )
         draft.readable = False
     draft.actions = [
-        _read_action(item, (*path, "actions", index), session) for index, item in enumerate(actions[:MAX_ACTIONS])
+        _read_action(item, (*path, "actions", index), session)
+        for index, item in enumerate(actions[:MAX_ACTIONS])
     ]
     return draft
 

@@ -13,11 +13,13 @@ from workflows.errors import N_
 
 
 def read_triggers(document: Mapping[str, Any], session: Session) -> list[TriggerDraft]:
-    """Every trigger that the document has, wherever it stands; a valid one has exactly one, beside its steps."""
+    """Every trigger that the document has, wherever; a valid one has exactly one, beside its steps."""
     found = document.get("trigger")
     drafts: list[TriggerDraft] = []
     if isinstance(found, list) and found:
-        session.findings.add("T2", "several_triggers", ("trigger",), N_("A workflow has one trigger, not a list."))
+        session.findings.add(
+            "T2", "several_triggers", ("trigger",), N_("A workflow has one trigger, not a list.")
+        )
         drafts += [_read(item, ("trigger", index), session) for index, item in enumerate(found[:10])]
     elif found is not None and found != []:
         drafts.append(_read(found, ("trigger",), session))
@@ -37,16 +39,25 @@ def _read_misplaced(document: Mapping[str, Any], has_trigger: bool, session: Ses
         path: Path = ("steps", index, "trigger")
         if index > 0:
             session.findings.add(
-                "S2", "trigger_in_step", path, N_("Only the workflow has a trigger; a later step never has one.")
+                "S2",
+                "trigger_in_step",
+                path,
+                N_("Only the workflow has a trigger; a later step never has one."),
             )
             continue
         if has_trigger:
             session.findings.add(
-                "T2", "several_triggers", path, N_("The workflow has a trigger already; remove the one in the step.")
+                "T2",
+                "several_triggers",
+                path,
+                N_("The workflow has a trigger already; remove the one in the step."),
             )
         else:
             session.findings.add(
-                "S1", "trigger_misplaced", path, N_("The trigger belongs to the workflow: move it beside the steps.")
+                "S1",
+                "trigger_misplaced",
+                path,
+                N_("The trigger belongs to the workflow: move it beside the steps."),
             )
         drafts.append(_read(step["trigger"], path, session))
     return drafts

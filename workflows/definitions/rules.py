@@ -1,4 +1,4 @@
-"""The rules that need more than one piece of an automation: T3, S3, S4, F2, F3, F4, A8, unique keys, decision 32."""
+"""The rules between the pieces of an automation: T3, S3, S4, F2, F3, F4, unique keys, decision 32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Violations: what a definition breaks, where, and in which words; collected whole, in document order (decision 19)."""
+"""Violations: what a definition breaks, where, in which words; all, in document order (decision 19)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pointer(path: Sequence[str | int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule. `message` is `msgid` with its `values`, in English; edges translate `msgid` and fill it."""
+    """One broken rule. `message` is `msgid` filled with `values`; edges translate `msgid` and fill that."""
 
     rule: str | None
     code: str
