@@ -20,7 +20,7 @@ from workflows import context as contexts
 from workflows import hints
 from workflows.contracts import ActionType, Call, Config, Effect, Outcome
 from workflows.definitions.model import Action
-from workflows.definitions.binding import BindingProblem
+from workflows.definitions.binding import BindFailed
 from workflows.engine.interpreter import Finish, Halt, Pause, Proceed, action_at, after, check_budget
 from workflows.errors import ActionFailure
 from workflows.services import late, pauses
@@ -113,8 +113,8 @@ def _bind(turn: Turn, action: Action) -> tuple[Config, Mapping[str, Any]] | Fail
     """The action's config with its templates rendered, and the same as stored."""
     try:
         return action.bind(turn.context)
-    except BindingProblem as problem:
-        return Failure(problem.code, {"detail": str(problem), "path": problem.path})
+    except BindFailed as failure:
+        return Failure(failure.reason, {"detail": failure.detail, **failure.extra})
 
 
 def _step(

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from workflows.definitions.model import Automation
-from workflows.definitions.reading import compile_definition
+from workflows.definitions.automation import compile_automation
 from workflows.models import Version
 
 _LIMIT = 2_000
@@ -38,7 +38,7 @@ def load_version(*, entity_id: int, version_id: int) -> CompiledVersion:
             _cache.move_to_end(key)
             return found
     row = Version.objects.get(pk=version_id, entity_id=entity_id)
-    compiled = CompiledVersion(row.pk, row.number, row.workflow_id, compile_definition(row.definition))
+    compiled = CompiledVersion(row.pk, row.number, row.workflow_id, compile_automation(row.definition))
     with _lock:
         _cache[key] = compiled
         while len(_cache) > _LIMIT:
