@@ -1,9 +1,16 @@
-"""Plug-ins: triggers."""
+"""The app of triggers: importing its modules registers them."""
+
+from __future__ import annotations
 
 from django.apps import AppConfig
 
+from workflows.registry import import_submodules
+
 
 class TriggersConfig(AppConfig):
-    """Registers the triggers."""
+    """Registers every module below `triggers`."""
 
     name = "triggers"
+
+    def ready(self) -> None:
+        import_submodules(self.name)
