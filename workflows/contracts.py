@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, LiteralString, TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationInfo
@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from workflows.errors import N_
 from workflows.registry import Registry
+from workflows.wall_time import WEEKDAYS, instant_at, next_at
 
 if TYPE_CHECKING:
     from workflows.ports import Auth, Services
@@ -52,6 +53,13 @@ class Output(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+def refusal(
+    code: LiteralString, sentence: LiteralString, rule: str | None = None, **values: Any
+) -> PydanticCustomError:
+    """What a validator of a config model raises: `sentence` is a msgid with named places for `values`."""
+    return PydanticCustomError(code, sentence, {**values, "rule": rule, "msgid": sentence})
+
+
 @dataclass(frozen=True, slots=True)
 class Templated:
     """Marks a config field whose text may hold Liquid; only these are rendered.
@@ -63,17 +71,15 @@ class Templated:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(value: Any, inner: Any, info: ValidationInfo) -> Any:
-            saving = isinstance(info.context, Mapping) and bool(info.context.get("templates"))
-            texts = _texts_with_template(value) if saving else []
+            context: Mapping[str, Any] = info.context if isinstance(info.context, Mapping) else {}
+            texts = _texts_with_template(value) if context.get("templates") else []
             if not texts:
                 return inner(value)
             for text in texts:
-                problem = info.context["check_template"](text) if "check_template" in info.context else None
+                problem = context["check_template"](text) if "check_template" in context else None
                 if problem:
-                    raise PydanticCustomError(
-                        "template_syntax", "the template is wrong: {problem}", {"problem": problem}
-                    )
-            return value
+                    raise refusal("template_syntax", N_("The template is wrong: {problem}"), problem=problem)
+            return value if isinstance(value, str) else inner(value)
 
         return core_schema.with_info_wrap_validator_function(check, handler(source))
 
@@ -106,13 +112,14 @@ def parse_duration(text: Any) -> timedelta:
         return text
     found = _DURATION.fullmatch(text) if isinstance(text, str) and len(text) <= 40 else None
     if found is None:
-        raise PydanticCustomError(
-            "duration_format", "a duration is ISO 8601 with weeks, days, hours, minutes or seconds, as PT24H or P3D"
+        raise refusal(
+            "duration_format",
+            N_("A duration is ISO 8601 with weeks, days, hours, minutes or seconds, as PT24H or P3D."),
         )
     try:
         return timedelta(**{unit: int(number) for unit, number in found.groupdict().items() if number})
     except OverflowError:
-        raise PydanticCustomError("duration_range", "the duration is too long") from None
+        raise refusal("duration_range", N_("The duration is too long.")) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +134,12 @@ class Duration:
         def check(value: Any) -> timedelta:
             length = parse_duration(value)
             if not self.minimum <= length <= self.maximum:
-                raise PydanticCustomError(
+                raise refusal(
                     "duration_range",
-                    "the duration must be at least {minimum} and at most {maximum}",
-                    {
-                        "minimum": format_duration(self.minimum),
-                        "maximum": format_duration(self.maximum),
-                        "rule": self.rule,
-                    },
+                    N_("The duration must be at least {minimum} and at most {maximum}."),
+                    self.rule,
+                    minimum=format_duration(self.minimum),
+                    maximum=format_duration(self.maximum),
                 )
             return length
 
@@ -310,6 +315,8 @@ trigger_registry: Registry[TriggerType[Any]] = Registry("trigger")
 
 __all__ = [
     "CATEGORIES",
+    "N_",
+    "WEEKDAYS",
     "ActionType",
     "Call",
     "Config",
@@ -320,7 +327,6 @@ __all__ = [
     "Effect",
     "End",
     "GoTo",
-    "N_",
     "Outcome",
     "Output",
     "Queue",
@@ -335,6 +341,9 @@ __all__ = [
     "WaitForReply",
     "action_registry",
     "format_duration",
+    "instant_at",
+    "next_at",
     "parse_duration",
+    "refusal",
     "trigger_registry",
 ]

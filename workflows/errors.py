@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, LiteralString
 
 
-def N_(text: str) -> str:  # noqa: N802 - the catalogue extractor's usual name
+def N_(text: LiteralString) -> LiteralString:  # noqa: N802 - the catalogue extractor's usual name
     """Mark a text for translation; the edges translate it when a person sees it."""
     return text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -45,3 +47,12 @@ class Registry(Generic[T]):
     def items(self) -> list[tuple[str, T]]:
         """All pairs, by kind."""
         return sorted(self._items.items())
+
+
+def import_submodules(package: str) -> list[str]:
+    """Import every module below a package, so that its plug-ins register; their names."""
+    root = importlib.import_module(package)
+    names = [module.name for module in pkgutil.walk_packages(root.__path__, f"{package}.")]
+    for name in names:
+        importlib.import_module(name)
+    return names
