@@ -1,4 +1,4 @@
-"""What the sandbox was sent: the calls, the idempotency keys, and a journal on disk for checks after a run."""
+"""What the sandbox was sent: calls, idempotency keys, and a journal on disk for checks after a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateways against the sandbox CRM over real sockets: answers, failures (decision 13), deadlines, keys."""
+"""The gateways against the sandbox over real sockets: answers, failures (decision 13), deadlines, keys."""
 
 from __future__ import annotations
 

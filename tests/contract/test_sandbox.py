@@ -126,7 +126,8 @@ def test_writes_show_in_what_is_read(sandbox: Sandbox) -> None:
 
 
 def test_search_goes_through_all_pages(sandbox: Sandbox) -> None:
-    found, cursor = [], ""
+    found: list[str] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = raw(sandbox, "GET", f"/contacts?limit=2&cursor={quote(cursor)}", None).json()
         found += [contact["id"] for contact in page["items"]]
