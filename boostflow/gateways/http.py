@@ -61,7 +61,7 @@ class JsonClient:
         headers: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> M:
-        """One request and its validated answer within `seconds`, or a `TransientFailure` or `PermanentFailure`.
+        """One request, its validated answer within `seconds`, else `TransientFailure` or `PermanentFailure`.
 
         `extra["kind"]` of the failure names its row of decision 13 (`failures.Kind`).
         """
