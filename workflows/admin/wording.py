@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from workflows.errors import N_
+from workflows.models import Status
+from workflows.reasons import REASONS
 
 EVENTS = {
     "started": N_("Started with version %(version)s."),
@@ -59,6 +62,12 @@ TRACES = {
     ("workflow", "lower_priority"): N_("%(priority)s. %(name)s: comes after the one that started."),
 }
 
+GROUPS = {
+    "all": N_("all of these hold"),
+    "any": N_("at least one of these holds"),
+    "not": N_("this does not hold"),
+}
+
 
 def event_text(kind: str, data: Mapping[str, Any]) -> str:
     """What an event says."""
@@ -75,6 +84,25 @@ def trace_text(item: Mapping[str, Any]) -> str:
         named = item.get("name") or item.get("look")
         return f"{named}: {item.get('verdict')}"
     return _filled(template, item)
+
+
+def condition_text(node: Mapping[str, Any]) -> str:
+    """A condition of a filter with what it saw, or what a group asks of its parts."""
+    group = GROUPS.get(str(node.get("kind")))
+    if group is not None:
+        return _(group)
+    wanted = json.dumps(node["value"], ensure_ascii=False) if "value" in node else ""
+    seen = _("missing") if node.get("missing") else json.dumps(node.get("seen"), ensure_ascii=False)
+    asked = " ".join(part for part in (str(node.get("field")), str(node.get("operator")), wanted) if part)
+    return _("%(condition)s (seen: %(seen)s)") % {"condition": asked, "seen": seen}
+
+
+def advice(status: str, reason: str) -> str:
+    """One sentence on what is happening and one on what to do next; the reason's where there is one."""
+    found = REASONS.get(reason) or REASONS.get(status)
+    if found is None:
+        return str(Status(status).label)
+    return f"{_(found.cause)} {_(found.next_step)}"
 
 
 def actor_text(actor: str) -> str:
