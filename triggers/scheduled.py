@@ -21,7 +21,7 @@ ZONE_FIELDS = ("timezone", "time_zone", "tz", "zone")
 class Audience(Config):
     """The contacts that the CRM's contact search returns, at most `limit`.
 
-    `filters` are names and values that the search understands, such as `{"tags": ["vip"], "seller_id": "u-3"}`.
+    `filters` are names and values that it understands, such as `{"tags": ["vip"], "seller_id": "u-3"}`.
     """
 
     filters: Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1, max_length=20)]

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, LiteralString, TypeVar
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationInfo
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from workflows.errors import N_
@@ -100,6 +100,17 @@ class StepRef:
 
 
 StepKey = Annotated[str, StepRef()]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Marks the rule that a field's errors break, a missing field included."""
+
+    rule: str
+
+
+OutputKey = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,62}$"), Rule("A8")]
+"""Where an action's output goes below its category; every `zauru.*` config has a required `output_key` (A8)."""
 
 _DURATION = re.compile(
     r"P(?=.)(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?"
@@ -329,11 +340,13 @@ __all__ = [
     "GoTo",
     "Outcome",
     "Output",
+    "OutputKey",
     "Queue",
     "Refusal",
     "ReplyTimeout",
     "ReplyWait",
     "ResponsePolicy",
+    "Rule",
     "StepKey",
     "StepRef",
     "Templated",

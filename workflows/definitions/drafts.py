@@ -14,7 +14,7 @@ from workflows.contracts import ActionType, Config, TriggerType
 from workflows.definitions.problems import add_problems
 from workflows.definitions.violations import Findings, Path
 from workflows.filters import Filter
-from workflows.templating import Template, TemplateFault, parse
+from workflows.templating import Template, TemplateSyntaxProblem, parse
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -33,8 +33,8 @@ class Session:
         if text not in self.templates:
             try:
                 self.templates[text] = parse(text)
-            except TemplateFault as fault:
-                return str(fault)
+            except TemplateSyntaxProblem as problem:
+                return problem.detail
         return None
 
     def validate(self, model: type[M], raw: Any, path: Path, *, templates: bool) -> M | None:

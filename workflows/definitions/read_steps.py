@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflows.contracts import CATEGORIES, action_registry
+from workflows.definitions.binding import template_texts
 from workflows.definitions.drafts import ActionDraft, Session, StepDraft
+from workflows.definitions.markers import is_filter, places
 from workflows.definitions.shapes import MAX_ACTIONS, MAX_STEPS, ActionShape, StepShape
 from workflows.definitions.violations import Path
 from workflows.errors import N_
@@ -89,7 +91,24 @@ def _read_action(raw: Any, path: Path, session: Session) -> ActionDraft:
         assert draft.handler is not None
         draft.raw = config
         draft.config = session.validate(draft.handler.config, config, (*path, "config"), templates=True)
+        _check_filter_templates(draft, session)
     return draft
+
+
+def _check_filter_templates(draft: ActionDraft, session: Session) -> None:
+    """The syntax of templates in filters' values; a filter itself only knows that they are templates."""
+    assert draft.handler is not None and draft.raw is not None
+    for place, filter_ in places(draft.handler.config, draft.raw, is_filter):
+        for inner, text in template_texts(filter_):
+            problem = session.check_template(text)
+            if problem is not None:
+                session.findings.add(
+                    None,
+                    "template_syntax",
+                    (*draft.path, "config", *place, *inner),
+                    N_("The template is wrong: {problem}"),
+                    problem=problem,
+                )
 
 
 def _known_kind(draft: ActionDraft, session: Session) -> bool:
