@@ -63,9 +63,11 @@ class ScheduledConfig(Config):
             )
         return value
 
-    @field_validator("day_of_month")
+    @field_validator("day_of_month", mode="before")
     @classmethod
-    def _one_kind_of_day(cls, value: int | str | None, info: ValidationInfo) -> int | str | None:
+    def _check_day_of_month(cls, value: Any, info: ValidationInfo) -> Any:
+        if value not in (None, "last") and not (type(value) is int and 1 <= value <= 31):
+            raise refusal("day_of_month", N_("The day of the month is a number from 1 to 31, or last."))
         if value is not None and info.data.get("days") is not None:
             raise refusal("schedule_days", N_("A schedule has days or day_of_month, and not both."))
         return value

@@ -72,9 +72,7 @@ class DelayConfig(Config):
         except ValueError:
             raise refusal(
                 "until_format",
-                N_(
-                    "until is 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."
-                ),
+                N_("until is 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."),
             ) from None
         if isinstance(parsed, datetime) and info.data.get("days"):
             raise refusal("days_without_clock", N_("days belong to an until that is a time such as 08:00."))

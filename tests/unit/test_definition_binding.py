@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tests.unit.definition_helpers import END, NOW, GUATEMALA, WAIT, action, automation, call, step
+from workflows.contracts import Delay, GoTo
 from workflows.definitions.automation import compile_automation
 from workflows.definitions.binding import BindFailed
 from workflows.definitions.model import Action
 
-AWAIT = {"response_policy": {"await_reply": WAIT}}
+AWAIT: dict[str, Any] = {"response_policy": {"await_reply": WAIT}}
 
 
 def first(*actions: dict[str, Any]) -> Action:
@@ -77,7 +78,7 @@ def test_filters_are_rendered_and_stay_data() -> None:
     decides = compile_automation(document).steps[0].actions[0]
     context = {"contact": {"name": "{{ x }}"}, "reply": {"text": "{{ x }}"}}
     config, shown = decides.bind(context)
-    assert decides.handler.run(call(context), config).step == "uno"
+    assert decides.handler.run(call(context), config) == GoTo("uno")
     assert shown["when"]["all"][0]["value"] == "{{ x }}"
     with pytest.raises(BindFailed) as caught:
         decides.bind({"contact": {"name": {}}})

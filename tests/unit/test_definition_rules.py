@@ -80,7 +80,8 @@ def test_sentences_are_plain_and_carry_their_values() -> None:
 
 @pytest.mark.rule("S1")
 def test_a_workflow_has_a_trigger() -> None:
-    for trigger in (None, []):
+    empty: list[Any] = [None, []]
+    for trigger in empty:
         assert found(automation(trigger=trigger)) == [("S1", "trigger_missing", "/trigger")]
     document = automation()
     del document["trigger"]
