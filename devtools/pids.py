@@ -44,7 +44,9 @@ class Process:
             return
 
 
-def stop(process: Process, steps: list[tuple[signal.Signals, float]], child: subprocess.Popen[bytes] | None = None) -> bool:
+def stop(
+    process: Process, steps: list[tuple[signal.Signals, float]], child: subprocess.Popen[bytes] | None = None
+) -> bool:
     """Send each signal in turn and wait its seconds. True once the process has ended."""
     for number, seconds in steps:
         process.signal(number)

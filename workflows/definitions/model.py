@@ -70,6 +70,11 @@ class Automation:
     steps: tuple[Step, ...]
     index: Mapping[str, int]
 
+    def action(self, step_key: str, action_key: str) -> Action:
+        """The action by its keys."""
+        actions = self.steps[self.index[step_key]].actions
+        return next(action for action in actions if action.key == action_key)
+
     @property
     def needs_contact(self) -> bool:
         """Whether an execution can do nothing without a contact (decision 32)."""

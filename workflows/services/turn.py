@@ -1,0 +1,244 @@
+"""One worker's stay with one frame: what it holds in memory, and how that is flushed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from workflows import context as contexts
+from workflows import tenancy
+from workflows.definitions.model import Action
+from workflows.engine.state import State
+from workflows.ports import Auth
+from workflows.services.statements import CLAIM, FLUSH, LEASE_SECONDS, SETTLE
+from workflows.services.versions import CompiledVersion, dumps, load_version
+
+
+class Stale(Exception):
+    """Somebody else moved the frame: this turn's work is void, and nothing of it was written."""
+
+
+@dataclass(slots=True)
+class Closing:
+    """An effect that was announced and has returned, to be recorded with the next flush."""
+
+    seq: int
+    status: str
+    output: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+    finished_at: datetime
+
+
+@dataclass(slots=True)
+class Turn:
+    """The claimed frame, its context in memory, and what is not yet written."""
+
+    entity_id: int
+    frame_id: UUID
+    execution_id: UUID
+    version: CompiledVersion
+    state: State
+    state_version: int
+    seq: int
+    claims: int
+    open_effect: bool
+    contact_id: str | None
+    chat_id: str | None
+    trigger_type: str
+    context: dict[str, Any]
+    zone: ZoneInfo
+    auth: Auth
+    slot: bool
+    claimed_at: datetime
+    started: float = field(default_factory=time.monotonic)
+    pending: list[dict[str, Any]] = field(default_factory=list)
+    closing: Closing | None = None
+    ran: int = 0
+
+    def now(self) -> datetime:
+        """The database's clock at the claim, moved on by this process's."""
+        return self.claimed_at + timedelta(seconds=time.monotonic() - self.started)
+
+    def record(
+        self,
+        action: Action,
+        *,
+        status: str,
+        given: Mapping[str, Any] | None,
+        started: datetime,
+        output: Mapping[str, Any] | None = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Add a step run to the next flush; its number."""
+        seq = self.seq
+        self.seq += 1
+        step = self.version.automation.steps[self.state.step]
+        self.pending.append(
+            {
+                "seq": seq,
+                "step_key": step.key,
+                "action_key": action.key,
+                "visit": self.state.visits.get(step.key, 1),
+                "type": action.kind,
+                "status": status,
+                "input": given,
+                "output": output,
+                "error": error,
+                "started_at": started,
+                "finished_at": None if status in ("open", "waiting") else self.now(),
+            }
+        )
+        return seq
+
+    def enter(self, state: State) -> None:
+        """Take the interpreter's next state, and show its visits to the context (F2)."""
+        self.state = state
+        self.context["workflow"]["step_visits"] = dict(state.visits)
+
+    def flush(self, *, open_effect: bool = False, key: str = "", lease: float = LEASE_SECONDS) -> None:
+        """Write the position and all that is pending in one commit; raise `Stale` where the frame moved on."""
+        parameters = [*self._move_parameters("running", open_effect, lease), *self._run_parameters()]
+        if open_effect:
+            parameters += [self.entity_id, self.seq - 1, key, self.now()]
+        rows = tenancy.run_statement(
+            self.entity_id, FLUSH[self.closing is not None, open_effect], parameters
+        )
+        if not rows:
+            raise Stale
+        self._written()
+
+    def settle(
+        self,
+        *,
+        status: str,
+        event: str,
+        reason: str = "",
+        error: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`flush` with the execution's new status, its context and an event; raise `Stale` where either moved on."""
+        final = status == "completed"
+        frame_status = "done" if final else "waiting"
+        stored = contexts.stored(self.context)
+        parameters = [
+            status,
+            reason,
+            None if error is None else dumps(error),
+            dumps(stored),
+            self.seq,
+            final,
+            self.execution_id,
+            self.entity_id,
+            *self._move_parameters(frame_status, False, LEASE_SECONDS),
+            *self._run_parameters(),
+            self.entity_id,
+            event,
+            status,
+            reason,
+            dumps(data or {}),
+        ]
+        rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
+        if not rows or rows[0][0] != 1:
+            raise Stale
+        self._written()
+
+    def _move_parameters(self, status: str, open_effect: bool, lease: float) -> list[Any]:
+        state = self.state
+        return [
+            state.step,
+            state.action,
+            dumps(state.visits),
+            state.actions,
+            state.sends,
+            self.seq,
+            open_effect,
+            status,
+            lease,
+            self.frame_id,
+            self.entity_id,
+            self.state_version,
+        ]
+
+    def _run_parameters(self) -> list[Any]:
+        parameters: list[Any] = [self.entity_id, dumps(self.pending)]
+        closing = self.closing
+        if closing is not None:
+            error = None if closing.error is None else dumps(closing.error)
+            parameters += [
+                closing.status,
+                None if closing.output is None else dumps(closing.output),
+                error,
+                None if closing.status == "waiting" else closing.finished_at,
+                self.entity_id,
+                closing.seq,
+                closing.finished_at,
+                error,
+                self.entity_id,
+                closing.seq,
+            ]
+        return parameters
+
+    def _written(self) -> None:
+        self.state_version += 1
+        self.pending = []
+        self.closing = None
+
+
+def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
+    """Take the frame for this worker, or None: it has moved on, ended, or is another's."""
+    rows = tenancy.run_statement(
+        entity_id, CLAIM, [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
+    )
+    if not rows:
+        return None
+    (execution_id, version_of_state, step, action, visits, actions, sends, seq, claims, open_effect,
+     version_id, contact_id, chat_id, trigger_type, stored, now, slot, outputs,
+     external_id, timezone, user_id, employee_id) = rows[0]  # fmt: skip
+    version = cached_or_loaded(entity_id, version_id)
+    zone = ZoneInfo(timezone)
+    state = State(step, action, json.loads(visits), actions, sends)
+    context = json.loads(stored)
+    for step_key, action_key, output in json.loads(outputs) if outputs else ():
+        contexts.merge(context, version.automation.action(step_key, action_key), output)
+    context["workflow"] = {
+        "id": str(version.workflow_id),
+        "version": version.number,
+        "step_visits": dict(state.visits),
+    }
+    context["entity"] = {"id": external_id, "timezone": timezone, "now": now.astimezone(zone).isoformat()}
+    return Turn(
+        entity_id=entity_id,
+        frame_id=frame_id,
+        execution_id=execution_id,
+        version=version,
+        state=state,
+        state_version=version_of_state,
+        seq=seq,
+        claims=claims,
+        open_effect=open_effect,
+        contact_id=contact_id,
+        chat_id=chat_id,
+        trigger_type=trigger_type,
+        context=context,
+        zone=zone,
+        auth=Auth(entity_id=external_id, user_id=user_id or None, employee_id=employee_id or None),
+        slot=slot,
+        claimed_at=now,
+    )
+
+
+def cached_or_loaded(entity_id: int, version_id: int) -> CompiledVersion:
+    """The compiled version, in a scope of its own only where this process has not seen it."""
+    from workflows.services.versions import cached_version
+
+    found = cached_version(entity_id=entity_id, version_id=version_id)
+    if found is not None:
+        return found
+    with tenancy.entity(entity_id):
+        return load_version(entity_id=entity_id, version_id=version_id)
