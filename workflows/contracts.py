@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Validat
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from workflows.errors import N_
-from workflows.registry import Registry
+from workflows.registry import Registry, import_submodules
 from workflows.wall_time import WEEKDAYS, instant_at, next_at
 
 if TYPE_CHECKING:
@@ -253,6 +253,13 @@ class Call:
     idempotency_key: str
     deadline_s: float
 
+    @property
+    def crm(self) -> Services:
+        """The services, for an action that has them; asking for them in a `flow.*` action is a bug (A2)."""
+        if self.services is None:
+            raise RuntimeError("this action has no services")
+        return self.services
+
 
 class ActionType(ABC, Generic[C]):
     """One kind of action: a file that registers a subclass; nothing else changes.
@@ -354,6 +361,7 @@ __all__ = [
     "WaitForReply",
     "action_registry",
     "format_duration",
+    "import_submodules",
     "instant_at",
     "next_at",
     "parse_duration",

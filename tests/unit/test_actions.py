@@ -149,7 +149,7 @@ def test_a_delay_to_a_time_that_does_not_exist_or_occurs_twice() -> None:
         == "2011-12-30T10:00:00+00:00"
     )
     assert (
-        delayed({"until": "10:00", "days": ["fri"]}, "2011-12-29T12:00:00+00:00", apia)
+        delayed({"until": "10:00", "days": ["fri"]}, "2011-12-23T22:00:00+00:00", apia)
         == "2012-01-05T20:00:00+00:00"
     )
 
@@ -172,6 +172,7 @@ def test_a_delay_of_more_than_30_days_fails(until: str) -> None:
         {"until": "24:00"},
         {"until": "2026-02-30T08:00"},
         {"until": "2026-12-24"},
+        {"until": "2026-12-24T24:00"},
         {"until": "08:00", "days": []},
         {"duration": "PT0S"},
     ],

@@ -19,11 +19,14 @@ from workflows.definitions.violations import pointer
 
 EXAMPLE = json.loads((Path(__file__).parents[2] / "examples" / "lead_qualification.json").read_text())
 KINDS = [*action_registry, *trigger_registry, "zauru.read", "x", "", "a.b.c"]
+# fmt: off
 NAMES = [
-    "key", "type", "config", "actions", "trigger", "steps", "filters", "text", "timeout", "until", "days", "cron",
-    "time", "when", "branches", "goto", "default", "all", "not", "field", "operator", "value", "response_policy",
-    "await_reply", "duration", "options", "audience", "input_schema", "timezone", "skip_trigger", "rule", "msgid",
-]  # fmt: skip
+    "key", "type", "config", "actions", "trigger", "steps", "filters", "text", "timeout",
+    "until", "days", "cron", "time", "when", "branches", "goto", "default", "all", "not",
+    "field", "operator", "value", "response_policy", "await_reply", "duration", "options",
+    "audience", "input_schema", "timezone", "skip_trigger",
+]
+# fmt: on
 TEXTS = st.sampled_from(
     ["uno", "{{ a.b }}", "{{", "{% for", "PT1H", "P99D", "08:00", "9999-12-31T23:59", "\x00", "\ud800"]
 )

@@ -57,7 +57,8 @@ def test_every_trigger_is_in_the_file_of_its_name() -> None:
 def test_every_plug_in_says_what_it_is() -> None:
     handlers: list[Any] = [handler for _, handler in [*action_registry.items(), *trigger_registry.items()]]
     for handler in handlers:
-        assert handler.label and handler.help.endswith(".")
+        assert handler.label
+        assert handler.help.endswith(".")
         assert issubclass(handler.config, Config)
         assert handler.config.model_json_schema()["type"] == "object"
 
@@ -88,7 +89,7 @@ def test_flow_actions_touch_nothing() -> None:
 def test_only_two_actions_lead_to_more_than_one_step() -> None:
     several = set()
     for kind, handler in action_registry.items():
-        everything = {name: "x" for name in handler.config.model_fields} | {"branches": [{"goto": "x"}]}
+        everything = dict[str, Any].fromkeys(handler.config.model_fields, "x") | {"branches": [{"goto": "x"}]}
         targets = list(places(handler.config, everything, is_step_ref))
         assert not targets or handler.terminal
         if len(targets) > 1:

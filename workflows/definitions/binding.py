@@ -59,7 +59,7 @@ def find_slots(raw: Mapping[str, Any], config: Config, templates: Mapping[str, T
     model = type(config)
     slots: list[Slot] = []
     for path, value in places(model, raw, is_templated):
-        slots += [TextSlot((*path, *inner), templates[text]) for inner, text in template_texts(value)]
+        slots += [TextSlot((*path, *inner), templates[text]) for inner, text in _texts(value)]
     for path, found in places(model, config, is_filter):
         if found.templated:
             parsed = {text: templates[text] for _, text in found.templates()}
@@ -102,17 +102,17 @@ def _failed(reason: str, action: str, path: Path, problem: str) -> BindFailed:
     return BindFailed(msgid.format(**values), reason=reason, **values)
 
 
-def template_texts(value: Any) -> Iterator[tuple[Path, str]]:
+def _texts(value: Any) -> Iterator[tuple[Path, str]]:
     """Path and text of every template within a value."""
     if isinstance(value, str):
         if has_template(value):
             yield (), value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from (((key, *inner), text) for inner, text in template_texts(item))
+            yield from (((key, *inner), text) for inner, text in _texts(item))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from (((index, *inner), text) for inner, text in template_texts(item))
+            yield from (((index, *inner), text) for inner, text in _texts(item))
 
 
 def _put(holder: Any, path: Path, value: Any) -> Any:

@@ -17,6 +17,7 @@ from workflows.filters import Filter
 from workflows.templating import Template, TemplateSyntaxProblem, parse
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -58,6 +59,13 @@ class FilterBox(BaseModel):
     """A filter under the name of its field, so that errors point below it."""
 
     filters: Filter
+
+
+def present(value: T | None) -> T:
+    """What a reading without violations has for certain."""
+    if value is None:
+        raise RuntimeError("a reading without violations lacks a piece")
+    return value
 
 
 @dataclass(slots=True)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workflows.contracts import CATEGORIES, action_registry
-from workflows.definitions.binding import template_texts
+from workflows.contracts import CATEGORIES, ActionType, action_registry
 from workflows.definitions.drafts import ActionDraft, Session, StepDraft
-from workflows.definitions.markers import is_filter, places
 from workflows.definitions.shapes import MAX_ACTIONS, MAX_STEPS, ActionShape, StepShape
 from workflows.definitions.violations import Path
 from workflows.errors import N_
@@ -84,38 +82,18 @@ def _read_action(raw: Any, path: Path, session: Session) -> ActionDraft:
         return draft
     draft.key = _text(raw.get("key"))
     draft.kind = _text(raw.get("type"))
-    if draft.kind is None or not _known_kind(draft, session):
-        return draft
+    if draft.kind is not None:
+        draft.handler = _find_handler(draft.kind, (*path, "type"), session)
     config = raw.get("config", {})
-    if isinstance(config, dict):
-        assert draft.handler is not None
+    if draft.handler is not None and isinstance(config, dict):
         draft.raw = config
         draft.config = session.validate(draft.handler.config, config, (*path, "config"), templates=True)
-        _check_filter_templates(draft, session)
     return draft
 
 
-def _check_filter_templates(draft: ActionDraft, session: Session) -> None:
-    """The syntax of templates in filters' values; a filter itself only knows that they are templates."""
-    assert draft.handler is not None and draft.raw is not None
-    for place, filter_ in places(draft.handler.config, draft.raw, is_filter):
-        for inner, text in template_texts(filter_):
-            problem = session.check_template(text)
-            if problem is not None:
-                session.findings.add(
-                    None,
-                    "template_syntax",
-                    (*draft.path, "config", *place, *inner),
-                    N_("The template is wrong: {problem}"),
-                    problem=problem,
-                )
-
-
-def _known_kind(draft: ActionDraft, session: Session) -> bool:
-    """Sets the handler. A type names one of five categories, and there is no sixth (A1)."""
-    assert draft.kind is not None
-    path: Path = (*draft.path, "type")
-    category, dot, _ = draft.kind.partition(".")
+def _find_handler(kind: str, path: Path, session: Session) -> ActionType[Any] | None:
+    """The action type. Its name begins with one of five categories, and there is no sixth (A1)."""
+    category, dot, _ = kind.partition(".")
     categories = ", ".join(CATEGORIES)
     if not dot:
         session.findings.add(
@@ -123,25 +101,24 @@ def _known_kind(draft: ActionDraft, session: Session) -> bool:
             "category_missing",
             path,
             N_("The action type {kind} has no category; the categories are {categories}."),
-            kind=draft.kind,
+            kind=kind,
             categories=categories,
         )
-    elif category not in CATEGORIES:
+        return None
+    if category not in CATEGORIES:
         session.findings.add(
             "A1",
             "category_unknown",
             path,
             N_("The action type {kind} is of no known category; the categories are {categories}."),
-            kind=draft.kind,
+            kind=kind,
             categories=categories,
         )
-    else:
-        draft.handler = action_registry.get(draft.kind)
-        if draft.handler is None:
-            session.findings.add(
-                None, "unknown_action", path, N_("There is no action type {kind}."), kind=draft.kind
-            )
-    return draft.handler is not None
+        return None
+    handler = action_registry.get(kind)
+    if handler is None:
+        session.findings.add(None, "unknown_action", path, N_("There is no action type {kind}."), kind=kind)
+    return handler
 
 
 def _text(value: Any) -> str | None:
