@@ -68,7 +68,7 @@ class Child:
 
 
 class Processes:
-    """A set of processes that ends with the `with` block, and with the next one if this launcher is killed."""
+    """Processes that end with the `with` block, and with the next one if this launcher is killed."""
 
     def __init__(
         self, environ: Mapping[str, str] | None = None, say: Callable[[str], object] = lambda line: None
