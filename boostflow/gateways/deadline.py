@@ -1,7 +1,7 @@
-"""Connections on which every read and write is bounded by one deadline, and an adapter that gives them to `requests`.
+"""Connections whose every read and write is bounded by one deadline, and their adapter for `requests`.
 
-The time-outs of `requests` hold for a single read, so a peer that sends a byte now and then is never cut off. Here one
-`exchange` holds from the look-up of the name to the last byte, headers and TLS handshake included.
+The time-outs of `requests` hold for a single read, so a peer that sends a byte now and then is never cut off.
+Here one `exchange` holds from the look-up of the name to the last byte, headers and TLS handshake included.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 IDLE_LIMIT_S = 1.5
-"""A connection idle for longer is not used again: many servers close at 2 s, and a request that meets the close has an
-unknown outcome."""
+"""A connection idle for longer is not re-used: many servers close at 2 s, and a request that meets the close
+has an unknown outcome."""
 
 
 class Exchange:
@@ -47,7 +47,7 @@ _current: ContextVar[Exchange] = ContextVar("exchange")
 
 @contextmanager
 def exchange(seconds: float) -> Iterator[Exchange]:
-    """Everything that this thread reads and writes on our connections inside the block ends within `seconds`."""
+    """All that this thread reads and writes on our connections in the block ends within `seconds`."""
     under_way = Exchange(seconds)
     token = _current.set(under_way)
     try:
@@ -114,7 +114,7 @@ def _resolve(host: str, port: int, seconds: float) -> list[tuple[Any, ...]]:
 
 
 def _dial(host: str, port: int) -> socket.socket:
-    """The first address that answers; each gets its share of the time left, so a dead one cannot use it up."""
+    """The first address that answers; each has its share of the time left, so a dead one leaves some."""
     current = _current.get()
     addresses = _resolve(host.strip("[]"), port, current.remaining())
     failure = OSError("the name has no address")

@@ -1,4 +1,4 @@
-"""A JSON client on `requests`: pooled, thread-safe, with a deadline, no retries, no redirects and bounded bodies."""
+"""A JSON client on `requests`: pooled, thread-safe, one deadline, no retries or redirects, bounded bodies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ M = TypeVar("M", bound=BaseModel)
 
 class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """None: even with redirects off, `requests` would read the whole body of one to prepare the next request."""
+        """None: even with redirects off, `requests` reads the body of one to prepare the next request."""
         return None
 
 
@@ -61,7 +61,7 @@ class JsonClient:
         headers: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> M:
-        """One request and its validated answer within `seconds`; raises `TransientFailure` or `PermanentFailure`.
+        """One request, its validated answer within `seconds`, else `TransientFailure` or `PermanentFailure`.
 
         `extra["kind"]` of the failure names its row of decision 13 (`failures.Kind`).
         """

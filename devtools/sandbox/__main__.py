@@ -1,4 +1,4 @@
-"""`python -m devtools.sandbox`: a CRM to develop, test and demonstrate against; it keeps everything in memory."""
+"""`python -m devtools.sandbox`: a CRM to develop, test and demonstrate against, in memory."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Sandbox:
         self._session.close()
 
     def seed(self, entity: str, **seed: Any) -> dict[str, Any]:
-        """Create or replace an entity: `contacts`, `chats`, `users`, `teams`, `templates`, `api_key`, `web_url`."""
+        """Create or replace an entity, with the fields of `devtools.sandbox.world.EntitySeed`."""
         return self._call("PUT", f"entities/{quote(entity, safe='')}", seed)
 
     def reply(

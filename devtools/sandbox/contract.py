@@ -1,4 +1,4 @@
-"""The gateway's contract, read from its OpenAPI document: which operation a request means, and what its body must be."""
+"""The contract, read from its OpenAPI document: what operation a request means, and what its body must be."""
 
 from __future__ import annotations
 

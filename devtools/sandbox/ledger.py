@@ -1,4 +1,4 @@
-"""What the sandbox was sent: the calls, the idempotency keys, and a journal on disk for checks after a run."""
+"""What the sandbox was sent: calls, idempotency keys, and a journal on disk for checks after a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from devtools.sandbox.operations import Refused
 
 KEPT_CALLS = 100_000
-Scope = tuple[str, str, str]
+Scope = tuple[int, str, str, str]
 
 
 @dataclass(slots=True)

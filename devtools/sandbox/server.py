@@ -1,4 +1,4 @@
-"""The sandbox's HTTP server: HTTP/1.1 with kept connections, a thread each, and the faults that were ordered."""
+"""The sandbox's HTTP server: HTTP/1.1, kept connections, a thread each, and the faults that were ordered."""
 
 from __future__ import annotations
 

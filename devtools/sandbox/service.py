@@ -37,6 +37,7 @@ class _Call:
     headers: Mapping[str, str]
     path: str
     raw: bytes
+    world: int
     body: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,15 +59,17 @@ class Service:
         self.lock = threading.RLock()
         self.entities: dict[str, Entity] = {}
         self._token = token.encode()
+        self._world = 0
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything but the journal."""
+        """Forget everything but the journal; calls still under way are then calls of a world that is gone."""
         with self.lock:
+            self._world += 1
             self.entities.clear()
             self.capabilities: dict[str, Any] = {"idempotency_keys": True, "services": list(SERVICES)}
-        self.faults.clear()
-        self.ledger.clear()
+            self.faults.clear()
+            self.ledger.clear()
 
     def handle(
         self, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], raw: bytes
@@ -75,7 +78,7 @@ class Service:
         operation, values, known = self.contract.find(method, path)
         if operation is None:
             return problem(405, "method_not_allowed", "") if known else problem(404, "not_found", "")
-        call = _Call(operation, {**query, **values}, headers, path, raw)
+        call = _Call(operation, {**query, **values}, headers, path, raw, self._world)
         try:
             self._admit(call)
         except Refused as refused:
@@ -112,7 +115,7 @@ class Service:
 
     def _carry_out(self, call: _Call, fault: Fault | None) -> Answer:
         keyed = call.operation.keyed and self.capabilities["idempotency_keys"]
-        scope = (call.entity, call.path, call.key or "")
+        scope = (call.world, call.entity, call.path, call.key or "")
         try:
             known = self.ledger.begin(scope, call.raw) if keyed else None
         except Refused as refused:
@@ -138,7 +141,7 @@ class Service:
             if not call.operation.scoped:
                 return dict(self.capabilities)
             entity = self.entities.get(call.entity)
-            if entity is None:
+            if entity is None or call.world != self._world:
                 raise Refused(404, "not_found", "There is no such entity.")
             user_id = call.headers.get("x-user-id")
             return WORK[call.operation.name](Request(entity, user_id, call.values, call.body))
@@ -153,22 +156,23 @@ class Service:
         result: dict[str, Any] | None = None,
     ) -> Answer:
         answer.fault = fault
-        self.ledger.note(
-            {
-                "time": stamp(),
-                "entity": call.entity or None,
-                "operation": call.operation.name,
-                "path": call.path,
-                "idempotency_key": call.key,
-                "identity": {name: call.headers[name] for name in IDENTITY if name in call.headers},
-                "body": call.body,
-                "outcome": outcome,
-                "status": answer.status,
-                "code": answer.body.get("code"),
-                "answer": result,
-                "fault": fault.model_dump(mode="json", exclude_defaults=True) if fault else None,
-            }
-        )
+        entry = {
+            "time": stamp(),
+            "entity": call.entity or None,
+            "operation": call.operation.name,
+            "path": call.path,
+            "idempotency_key": call.key,
+            "identity": {name: call.headers[name] for name in IDENTITY if name in call.headers},
+            "body": call.body,
+            "outcome": outcome,
+            "status": answer.status,
+            "code": answer.body.get("code"),
+            "answer": result,
+            "fault": fault.model_dump(mode="json", exclude_defaults=True) if fault else None,
+        }
+        with self.lock:
+            if call.world == self._world:
+                self.ledger.note(entry)
         return answer
 
 

@@ -1,4 +1,4 @@
-"""The gateways against the sandbox CRM over real sockets: answers, failures (decision 13), deadlines, keys."""
+"""The gateways against the sandbox over real sockets: answers, failures (decision 13), deadlines, keys."""
 
 from __future__ import annotations
 
@@ -322,6 +322,12 @@ def test_redirects_are_not_followed(sandbox: Sandbox, services: Open, status: in
     assert len(sandbox.calls()) == 1
 
 
+def test_the_body_of_a_redirect_is_not_waited_for(sandbox: Sandbox, services: Open) -> None:
+    sandbox.fault("send_text", status=302, location="/", drip="body")
+    failed = failure(lambda: send(services(seconds=0.5)))
+    assert (failed.reason, failed.extra["status_code"]) == ("bad_response", 302)
+
+
 # --- deadlines -----------------------------------------------------------------------------------
 
 
@@ -459,8 +465,11 @@ def test_connections_are_shared_and_reused_by_threads(sandbox: Sandbox, services
 def test_one_connection_serves_calls_in_a_row_until_it_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     with counting_server() as (port, connections):
         client = JsonClient(f"http://127.0.0.1:{port}", SecretStr("t"))
-        ask = lambda: client.call("c", "GET", "/", crm_module.Capabilities, seconds=2)  # noqa: E731
-        assert [ask().services for _ in range(3)] == [[], [], []]
+
+        def ask() -> list[str]:
+            return client.call("c", "GET", "/", crm_module.Capabilities, seconds=2).services
+
+        assert [ask() for _ in range(3)] == [[], [], []]
         assert len(connections) == 1
         monkeypatch.setattr("boostflow.gateways.deadline.IDLE_LIMIT_S", 0.0)
         ask()
