@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 from django.db import connection
 
 from benchmarks.documents import context, flow_only
@@ -118,3 +119,10 @@ def _check(count: int) -> None:
         runs = StepRun.objects.filter(status="done").count()
     if runs != count * ACTIONS:
         raise SystemExit(f"{runs} step runs instead of {count * ACTIONS}")
+
+
+def clear(owner_url: str) -> None:
+    """Empty what earlier rounds left; the workflows stay."""
+    with psycopg.connect(owner_url, autocommit=True) as owner:
+        owner.execute("truncate workflows_execution, workflows_inboundmessage, workflows_timer cascade")
+        owner.execute("vacuum analyze")

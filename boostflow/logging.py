@@ -51,7 +51,7 @@ def configure_logging(*, level: str, style: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    for noisy in ("urllib3", "kombu", "amqp", "asyncio"):
+    for noisy in ("urllib3", "kombu", "amqp", "asyncio", "celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     structlog.configure(
         processors=[

@@ -40,7 +40,7 @@ class Process:
                 os.killpg(self.pid, number)
             else:
                 os.kill(self.pid, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # macOS says the latter of a group of ended ones
             return
 
 

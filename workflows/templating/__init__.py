@@ -14,7 +14,8 @@ from liquid.static_analysis import TemplateAnalysis
 
 from workflows.errors import N_
 from workflows.templating.errors import TemplateProblem, TemplateSyntaxProblem
-from workflows.templating.sandbox import Context, Nothing, Sandbox
+from workflows.templating.rendering import Context, Nothing
+from workflows.templating.sandbox import Sandbox
 from workflows.templating.sandbox import Template as Parsed
 from workflows.templating.stringify import MAX_OUTPUT
 
@@ -35,6 +36,7 @@ MAX_TEMPLATE: Final = 32_768
 
 MAX_MARK: Final = 2_000
 MAX_MARKS: Final = 1_000
+_WIDE_SPACE = re.compile(r"\s{80}")
 _OPENING = re.compile(r"\{\{|\{%")
 
 Destination = Literal["text", "html", "json"]
@@ -111,7 +113,7 @@ def parse(text: str, destination: Destination = "text") -> Template:
 
 
 def _check_marks(text: str) -> None:
-    """Every mark is closed, soon, and there are not too many: the lexer is quadratic on those that are not."""
+    """Every mark is closed, soon, and there are not too many: the lexer is quadratic on others."""
     at = count = 0
     while (found := _OPENING.search(text, at)) is not None:
         start, count = found.start(), count + 1
@@ -120,6 +122,8 @@ def _check_marks(text: str) -> None:
             raise _syntax_problem(text, start, N_("This mark is never closed."))
         if end - start > MAX_MARK or count > MAX_MARKS:
             raise _syntax_problem(text, start, N_("The template is too long or has too many marks."))
+        if _WIDE_SPACE.search(text, start, end) is not None:
+            raise _syntax_problem(text, start, N_("There is too much space inside a mark."))
         at = end + 2
 
 
