@@ -7,6 +7,8 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -46,9 +48,9 @@ class ExecutionAdmin(EntityAdmin):
         return queryset.filter(found if by_id is None else found | Q(pk=by_id)), False
 
     @display(description=_("Execution"))
-    def show_id(self, row: Execution) -> str:
+    def show_id(self, row: Execution) -> SafeString:
         """The end of the id, which differs most; the page shows it whole."""
-        return f"…{str(row.pk)[-12:]}"
+        return format_html('<span class="whitespace-nowrap">…{}</span>', str(row.pk)[-12:])
 
     @display(description=_("Status"), label=badges.STATUS)
     def show_status(self, row: Execution) -> tuple[str, str]:

@@ -18,6 +18,9 @@ from workflows.admin.tree import tree
 from workflows.admin.wording import condition_text, trace_text
 from workflows.models import Execution, InboundMessage, Workflow
 
+DEEPEST = 3
+"""Indents of nested conditions; deeper ones stand at the last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -83,7 +86,7 @@ def look(item: Mapping[str, Any]) -> Look:
 
 
 def _conditions(node: Mapping[str, Any], level: int) -> list[tuple[bool, int, str]]:
-    lines = [(bool(node.get("verdict")), level, condition_text(node))]
+    lines = [(bool(node.get("verdict")), min(level, DEEPEST), condition_text(node))]
     for part in node.get("parts") or ():
         lines += _conditions(part, level + 1)
     return lines

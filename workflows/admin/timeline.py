@@ -14,6 +14,9 @@ from workflows.models import Event, Execution, StepRun, StepRunStatus, Wait, Wai
 SHOWN = 500
 """Rows of each kind, the latest ones: a page must stay readable, whatever an execution did."""
 
+NARROWEST = 0.3
+"""Percent: what took no time is drawn all the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -47,7 +50,8 @@ class Span:
             return 0.0, 100.0
         left = min(max((at - self.start).total_seconds() / whole * 100, 0.0), 100.0)
         right = min(max((until - self.start).total_seconds() / whole * 100, left), 100.0)
-        return round(left, 2), round(right - left, 2)
+        width = max(right - left, NARROWEST)
+        return round(min(left, 100.0 - width), 2), round(width, 2)
 
 
 def timeline(execution: Execution, *, now: datetime) -> list[Row]:

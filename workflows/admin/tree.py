@@ -18,7 +18,7 @@ ITEMS = 200
 def tree(value: Any, *, opened: int = 1, depth: int = 0) -> SafeString:
     """A value as nested lists; the outer `opened` levels are unfolded, and depth and length are bounded."""
     if isinstance(value, dict) and value and depth < DEPTH:
-        return _branch(value.items(), len(value), opened, depth)
+        return _branch(sorted(value.items()), len(value), opened, depth)
     if isinstance(value, list) and value and depth < DEPTH:
         return _branch(enumerate(value), len(value), opened, depth)
     kind = "text" if isinstance(value, str) else "null" if value is None else "other"
