@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from workflows.registry import import_submodules
+from workflows.contracts import import_submodules
 
 
 class ActionsConfig(AppConfig):

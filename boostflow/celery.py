@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "boostflow.settings")
 
@@ -21,8 +21,13 @@ app.conf.update(
         "socket_connect_timeout": 2,
         "health_check_interval": 10,
     },
-    task_queues=[Queue(name) for name in ("interactive", "bulk", "sweeps", "zauru", "llm", "browser")],
+    task_queues=[
+        Queue(name, Exchange("boostflow"), routing_key=name)
+        for name in ("interactive", "bulk", "sweeps", "zauru", "llm", "browser")
+    ],
     task_default_queue="interactive",
+    task_default_exchange="boostflow",
+    task_default_routing_key="interactive",
     task_ignore_result=True,
     task_acks_late=True,
     task_reject_on_worker_lost=True,

@@ -1,4 +1,4 @@
-"""System checks of the installation: what would break tenancy, durability or time without anybody noticing."""
+"""System checks of the installation: what would break tenancy, durability or time unnoticed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import redis
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
-from django.db import DatabaseError, connections
+from django.db import connections
 
 from boostflow.local import redis_client_url
 
@@ -71,10 +71,10 @@ def check_clock(
     if APPLICATION not in (databases or ()) or settings.ENV in CLOCK_ENVIRONMENTS:
         return []
     with connections[APPLICATION].cursor() as cursor:
-        try:
-            cursor.execute("select boostflow_now() - now()")
-        except DatabaseError:  # not migrated yet, so nothing has moved it
+        cursor.execute("select to_regprocedure('boostflow_now()') is not null")
+        if not cursor.fetchone()[0]:  # not migrated yet, so nothing has moved it
             return []
+        cursor.execute("select boostflow_now() - now()")
         offset = cursor.fetchone()[0]
     if not offset:
         return []
@@ -89,14 +89,18 @@ def check_clock(
 
 @register(Tags.compatibility, deploy=True)
 def check_broker(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
-    """A full broker refuses messages; one that evicts them loses hints until the sweep finds the rows (`check --deploy`)."""
+    """A broker that evicts messages loses hints until the sweep finds their rows (`check --deploy`)."""
     try:
-        with redis.Redis.from_url(redis_client_url(settings.REDIS_URL), socket_timeout=BROKER_SECONDS) as broker:
+        with redis.Redis.from_url(
+            redis_client_url(settings.REDIS_URL), socket_timeout=BROKER_SECONDS
+        ) as broker:
             policy = broker.info("memory").get("maxmemory_policy")
     except redis.RedisError as error:
         return [
             Warning(
-                f"The broker was not asked for its policy: {error}", hint="Check REDIS_URL.", id="boostflow.W005"
+                f"The broker was not asked for its policy: {error}",
+                hint="Check REDIS_URL.",
+                id="boostflow.W005",
             )
         ]
     if policy == "noeviction":

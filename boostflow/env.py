@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Environment(BaseSettings):
-    """What differs between one installation and another. A wrong value stops the start, all faults at once."""
+    """What differs between one installation and another. A wrong value stops the start."""
 
     model_config = SettingsConfigDict(env_file=ROOT / ".env", extra="ignore", frozen=True)
 
@@ -35,9 +35,13 @@ class Environment(BaseSettings):
     redis_url: str = Field("", description="Broker (Redis or Valkey). Empty: the development server.")
     crm_base_url: str = Field("", description="Base address of the CRM's services.")
     crm_service_token: SecretStr = Field(SecretStr(""), description="Bearer token for the CRM's services.")
-    crm_timeout: float = Field(10.0, gt=0, le=20, description="Seconds for one call to the CRM, connect to last byte.")
+    crm_timeout: float = Field(
+        10.0, gt=0, le=20, description="Seconds for one call to the CRM, connect to last byte."
+    )
     language: Literal["es", "en"] = Field("es", description="Language of console and API texts by default.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level logged.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Lowest level logged."
+    )
     log_format: Literal["json", "text"] = Field("json", description="json for collectors, text for people.")
     services_dir: str = Field(
         "", description="Where development servers keep data and sockets. Empty: var/ beside manage.py."

@@ -36,7 +36,9 @@ def ready(_request: HttpRequest) -> JsonResponse:
     """200 when database, migrations and broker are in order, else 503; `parts` says which is not."""
     parts = {name: check() for name, check in PARTS.items()}
     sound = all(answer == OK for answer in parts.values())
-    return JsonResponse({"status": "ready" if sound else "unready", "parts": parts}, status=200 if sound else 503)
+    return JsonResponse(
+        {"status": "ready" if sound else "unready", "parts": parts}, status=200 if sound else 503
+    )
 
 
 def check_database() -> str:
@@ -85,7 +87,9 @@ def _migrations_on_disk() -> frozenset[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def _broker() -> redis.Redis:
     return redis.Redis.from_url(
-        redis_client_url(settings.REDIS_URL), socket_timeout=BROKER_SECONDS, socket_connect_timeout=BROKER_SECONDS
+        redis_client_url(settings.REDIS_URL),
+        socket_timeout=BROKER_SECONDS,
+        socket_connect_timeout=BROKER_SECONDS,
     )
 
 

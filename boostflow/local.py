@@ -27,8 +27,8 @@ def configured_dir() -> Path:
 def services_dir() -> Path:
     """Data, sockets and logs of the development servers.
 
-    It is the configured directory, or a short one under the system's temporary directory that depends on nothing but
-    its name: when a socket's path there would be too long, or when the launcher left the file `elsewhere` in it.
+    It is the configured directory, or a short one under the system's temporary directory that depends on
+    nothing but its name: if a socket's path would be too long, or the launcher left a file `elsewhere`.
     """
     wanted = configured_dir()
     longest = max(len(str(postgres_socket(wanted))), len(str(redis_socket(wanted))))
@@ -59,7 +59,7 @@ def redis_socket(base: Path | None = None) -> Path:
 
 
 def database_url(role: str, database: str = DATABASE) -> str:
-    """libpq address over the socket: `postgresql://role@/database?host=%2F…` (psycopg's `conninfo_to_dict` reads it)."""
+    """libpq's address over the socket: `postgresql://role@/database?host=%2F…`."""
     return f"postgresql://{role}@/{database}?host={quote(str(postgres_socket_dir()), safe='')}"
 
 

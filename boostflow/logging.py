@@ -1,4 +1,4 @@
-"""One log for web, workers and commands: structlog, JSON or text, each line with the ids of what it is about."""
+"""One log for web, workers and commands: structlog, JSON or text, with the ids of what a line is about."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def configure_logging(*, level: str, style: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    for noisy in ("urllib3", "kombu", "amqp", "asyncio"):
+    for noisy in ("urllib3", "kombu", "amqp", "asyncio", "celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     structlog.configure(
         processors=[
@@ -101,7 +101,7 @@ class RequestIdMiddleware:
 
 
 def _follow_tasks() -> None:
-    """A task's lines carry its name and ids and the id of the request that caused it; Celery sets up no log of its own."""
+    """A task's lines carry its ids and its request's; Celery makes no log of its own."""
     signals.setup_logging.connect(_keep_logging, weak=False, dispatch_uid="boostflow.logging")
     signals.before_task_publish.connect(_send_request_id, weak=False, dispatch_uid="boostflow.logging")
     signals.task_prerun.connect(_bind_task, weak=False, dispatch_uid="boostflow.logging")
@@ -120,7 +120,8 @@ def _send_request_id(headers: dict[str, Any] | None = None, **_: Any) -> None:
 
 def _bind_task(task_id: str, task: Any, kwargs: dict[str, Any] | None = None, **_: Any) -> None:
     ids = {name: kwargs[name] for name in TASK_IDS if kwargs and name in kwargs}
-    request_id = getattr(task.request, MESSAGE_HEADER, None) or (task.request.headers or {}).get(MESSAGE_HEADER)
+    headers = task.request.headers or {}
+    request_id = getattr(task.request, MESSAGE_HEADER, None) or headers.get(MESSAGE_HEADER)
     if request_id:
         ids["request_id"] = request_id
     task.request.log_tokens = bind_contextvars(task=task.name, task_id=task_id, **ids)
@@ -128,5 +129,3 @@ def _bind_task(task_id: str, task: Any, kwargs: dict[str, Any] | None = None, **
 
 def _unbind_task(task: Any, **_: Any) -> None:
     reset_contextvars(**getattr(task.request, "log_tokens", {}))
-
-

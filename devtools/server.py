@@ -68,7 +68,7 @@ def started(
             stderr=output,
             cwd="/",
             env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
-            start_new_session=True,  # Ctrl-C at the terminal is for the launcher, which stops servers in order
+            start_new_session=True,  # Ctrl-C at the terminal is for the launcher
             **popen,
         )
     server = Server(name, child.pid, stop_steps, log, child)

@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey for a machine that has none: `python -m devtools.services`, or `running()` around some work."""
+"""PostgreSQL and Valkey for a machine that has none: `python -m devtools.services`, or `running()`."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ class Servers:
 def running(
     say: Callable[[str], object] = lambda line: None, interrupted: Callable[[], bool] = lambda: False
 ) -> Iterator[Servers]:
-    """The development servers, ready. They are shared by all who ask in one checkout, and the last one to leave stops them,
-    whoever started them. Nothing is started for DATABASE_URL or REDIS_URL when it is set."""
+    """The development servers, ready. Nothing is started for DATABASE_URL or REDIS_URL when it is set.
+
+    They are shared by all who ask in one checkout, and the last one to leave stops them.
+    """
     configured = environment()
     base = _prepare_base() if not (configured.database_url and configured.redis_url) else None
     with ExitStack() as stack:
@@ -67,7 +69,7 @@ def running(
 
 
 def _prepare_base() -> Path:
-    """The directory of the servers, made, and known to hold sockets and to be open to PostgreSQL's account."""
+    """The servers' directory, made, and known to hold sockets and to be open to PostgreSQL's account."""
     base = local.services_dir()
     if base == local.configured_dir() and not _usable(base):
         (base / local.ELSEWHERE).write_text("The servers of this checkout live in the temporary directory.\n")
@@ -98,7 +100,9 @@ def _locked(base: Path) -> Iterator[None]:
     """One launcher at a time; the lock goes with its process, so a killed one leaves none."""
     with (base / "start.lock").open("w") as lock:
         if not wait_until(lambda: _flock(lock, fcntl.LOCK_EX), LOCK_SECONDS):
-            raise ServerError(f"Another launcher has been starting or stopping servers in {base} for too long.")
+            raise ServerError(
+                f"Another launcher has been starting or stopping servers in {base} for too long."
+            )
         yield
 
 

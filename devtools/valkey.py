@@ -39,7 +39,9 @@ def find_binary() -> Path:
     for path in _candidates():
         if path.is_file():
             return path
-    raise ServerError("Neither Valkey nor Redis is installed. Install the development lock, or set REDIS_URL.")
+    raise ServerError(
+        "Neither Valkey nor Redis is installed. Install the development lock, or set REDIS_URL."
+    )
 
 
 def _candidates() -> Iterator[Path]:

@@ -21,7 +21,7 @@ ZONE_FIELDS = ("timezone", "time_zone", "tz", "zone")
 class Audience(Config):
     """The contacts that the CRM's contact search returns, at most `limit`.
 
-    `filters` are names and values that the search understands, such as `{"tags": ["vip"], "seller_id": "u-3"}`.
+    `filters` are names and values that it understands, such as `{"tags": ["vip"], "seller_id": "u-3"}`.
     """
 
     filters: Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1, max_length=20)]
@@ -63,9 +63,11 @@ class ScheduledConfig(Config):
             )
         return value
 
-    @field_validator("day_of_month")
+    @field_validator("day_of_month", mode="before")
     @classmethod
-    def _one_kind_of_day(cls, value: int | str | None, info: ValidationInfo) -> int | str | None:
+    def _check_day_of_month(cls, value: Any, info: ValidationInfo) -> Any:
+        if value not in (None, "last") and not (type(value) is int and 1 <= value <= 31):
+            raise refusal("day_of_month", N_("The day of the month is a number from 1 to 31, or last."))
         if value is not None and info.data.get("days") is not None:
             raise refusal("schedule_days", N_("A schedule has days or day_of_month, and not both."))
         return value

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, LiteralString, TypeVar
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationInfo
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from workflows.errors import N_
-from workflows.registry import Registry
+from workflows.registry import Registry, import_submodules
 from workflows.wall_time import WEEKDAYS, instant_at, next_at
 
 if TYPE_CHECKING:
@@ -100,6 +100,17 @@ class StepRef:
 
 
 StepKey = Annotated[str, StepRef()]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Marks the rule that a field's errors break, a missing field included."""
+
+    rule: str
+
+
+OutputKey = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,62}$"), Rule("A8")]
+"""Where an action's output goes below its category; every `zauru.*` config has a required `output_key` (A8)."""
 
 _DURATION = re.compile(
     r"P(?=.)(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?"
@@ -242,6 +253,13 @@ class Call:
     idempotency_key: str
     deadline_s: float
 
+    @property
+    def crm(self) -> Services:
+        """The services, for an action that has them; asking for them in a `flow.*` action is a bug (A2)."""
+        if self.services is None:
+            raise RuntimeError("this action has no services")
+        return self.services
+
 
 class ActionType(ABC, Generic[C]):
     """One kind of action: a file that registers a subclass; nothing else changes.
@@ -329,11 +347,13 @@ __all__ = [
     "GoTo",
     "Outcome",
     "Output",
+    "OutputKey",
     "Queue",
     "Refusal",
     "ReplyTimeout",
     "ReplyWait",
     "ResponsePolicy",
+    "Rule",
     "StepKey",
     "StepRef",
     "Templated",
@@ -341,6 +361,7 @@ __all__ = [
     "WaitForReply",
     "action_registry",
     "format_duration",
+    "import_submodules",
     "instant_at",
     "next_at",
     "parse_duration",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+LONGEST_SEARCH = 16
+"""Days: a weekday may be missing once, where a zone skipped a whole day."""
+
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -13,9 +16,7 @@ def instant_at(local: datetime, zone: ZoneInfo) -> datetime:
 
     OverflowError outside the calendar.
     """
-    first = local.replace(tzinfo=zone, fold=0)
-    before, after = first.utcoffset(), local.replace(tzinfo=zone, fold=1).utcoffset()
-    assert before is not None and after is not None
+    before, after = (zone.utcoffset(local.replace(fold=fold)) or timedelta(0) for fold in (0, 1))
     if after <= before:
         return (local - before).replace(tzinfo=UTC)
     return _first_instant_with(
@@ -26,14 +27,14 @@ def instant_at(local: datetime, zone: ZoneInfo) -> datetime:
 def next_at(clock: time, zone: ZoneInfo, now: datetime, days: frozenset[str] = frozenset()) -> datetime:
     """The first instant strictly after `now` at a local time, on the named weekdays (none named: on any)."""
     today = now.astimezone(zone).date()
-    for ahead in range(-1, 9):
+    for ahead in range(-1, LONGEST_SEARCH):
         day = today + timedelta(days=ahead)
         if days and WEEKDAYS[day.weekday()] not in days:
             continue
         instant = instant_at(datetime.combine(day, clock), zone)
         if instant > now and instant.astimezone(zone).date() == day:
             return instant
-    raise ValueError(clock)
+    raise ValueError(f"no {clock} within {LONGEST_SEARCH} days of {now}")
 
 
 def _first_instant_with(offset: timedelta, low: datetime, high: datetime, zone: ZoneInfo) -> datetime:

@@ -72,8 +72,7 @@ class SendMessageAction(ActionType[SendMessageConfig]):
             raise PermanentFailure(
                 N_("There is no contact and chat to send the message to."), reason="no_chat"
             )
-        assert call.services is not None
-        sent = call.services.interactions.send_text(
+        sent = call.crm.interactions.send_text(
             contact_id=contact["id"],
             chat_id=chat["id"],
             text=config.text,

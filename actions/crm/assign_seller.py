@@ -57,8 +57,7 @@ class AssignSellerAction(ActionType[AssignSellerConfig]):
         contact = call.context.get("contact") or {}
         if not contact.get("id"):
             raise PermanentFailure(N_("There is no contact to assign a seller to."))
-        assert call.services is not None
-        assigned = call.services.assignments.assign_seller(
+        assigned = call.crm.assignments.assign_seller(
             contact_id=contact["id"], strategy=config.strategy, team=config.team, user_id=config.user_id
         )
         output = AssignedOutput(employee_id=assigned.employee_id, user_id=assigned.user_id)

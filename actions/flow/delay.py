@@ -29,7 +29,7 @@ from workflows.errors import PermanentFailure
 LONGEST = timedelta(days=30)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?P<rest>:\d\d(\.\d{1,6})?)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -72,9 +72,7 @@ class DelayConfig(Config):
         except ValueError:
             raise refusal(
                 "until_format",
-                N_(
-                    "until is 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."
-                ),
+                N_("until is 08:00, a local time such as 2026-12-24T08:00 or an RFC 3339 instant."),
             ) from None
         if isinstance(parsed, datetime) and info.data.get("days"):
             raise refusal("days_without_clock", N_("days belong to an until that is a time such as 08:00."))
@@ -112,9 +110,8 @@ class DelayAction(ActionType[DelayConfig]):
     delays = True
 
     def run(self, call: Call, config: DelayConfig) -> Outcome:
-        if config.duration is not None:
-            return Delay(call.now + config.duration)
-        assert config.until is not None
+        if config.until is None:
+            return Delay(call.now + (config.duration or timedelta(0)))
         try:
             until = resolve_until(config.until, config.days or frozenset(), call.now, call.zone)
         except OverflowError:

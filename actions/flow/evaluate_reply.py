@@ -1,4 +1,4 @@
-"""`flow.evaluate_reply`: the step of the first true branch, or the way out when no reply came (decision 8)."""
+"""`flow.evaluate_reply`: the step of the first true branch, or the way out without a reply (decision 8)."""
 
 from __future__ import annotations
 

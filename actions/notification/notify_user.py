@@ -46,8 +46,7 @@ class NotifyUserAction(ActionType[NotifyUserConfig]):
     effect = Effect.AT_MOST_ONCE
 
     def run(self, call: Call, config: NotifyUserConfig) -> Outcome:
-        assert call.services is not None
-        notified = call.services.notifications.notify_user(
+        notified = call.crm.notifications.notify_user(
             user_id=config.user_id, text=config.text, title=config.title, link=config.link
         )
         return Continue(NotifiedOutput(notification_id=notified).model_dump(mode="json"))

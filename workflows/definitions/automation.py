@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from workflows.contracts import ReplyWait
 from workflows.definitions.binding import find_slots
-from workflows.definitions.drafts import ActionDraft, Session, StepDraft, TriggerDraft
+from workflows.definitions.drafts import ActionDraft, Session, StepDraft, TriggerDraft, present
 from workflows.definitions.guard import check_document
 from workflows.definitions.model import Action, Automation, Step, Trigger
 from workflows.definitions.read_steps import read_steps
@@ -80,33 +80,32 @@ def _read(document: Any, session: Session) -> Automation | None:
 
 
 def _trigger(draft: TriggerDraft) -> Trigger:
-    assert draft.handler is not None and draft.config is not None
-    return Trigger(draft.handler.kind, draft.handler, draft.config, draft.filters)
+    handler = present(draft.handler)
+    return Trigger(handler.kind, handler, present(draft.config), draft.filters)
 
 
 def _step(draft: StepDraft, session: Session) -> Step:
-    assert draft.key is not None
     actions = tuple(
         _action(action, _reservation(draft.actions[position:]), session)
         for position, action in enumerate(draft.actions)
     )
-    return Step(draft.key, draft.name, actions)
+    return Step(present(draft.key), draft.name, actions)
 
 
 def _action(draft: ActionDraft, reservation: ReplyWait | None, session: Session) -> Action:
-    assert draft.key is not None and draft.handler is not None
-    assert draft.raw is not None and draft.config is not None
-    slots = find_slots(draft.raw, draft.config, session.templates)
+    key, handler = present(draft.key), present(draft.handler)
+    raw, config = present(draft.raw), present(draft.config)
+    slots = find_slots(raw, config, session.templates)
     return Action(
-        key=draft.key,
-        kind=draft.handler.kind,
-        handler=draft.handler,
-        raw=draft.raw,
-        reply_wait=draft.handler.reply_wait(draft.config),
+        key=key,
+        kind=handler.kind,
+        handler=handler,
+        raw=raw,
+        reply_wait=handler.reply_wait(config),
         reservation=reservation,
-        constant=None if slots else draft.config,
+        constant=None if slots else config,
         templates=slots,
-        output_key=getattr(draft.config, "output_key", None) or draft.key,
+        output_key=getattr(config, "output_key", None) or key,
         needs_contact=needs_contact(draft),
     )
 
@@ -120,10 +119,10 @@ def _reservation(actions: list[ActionDraft]) -> ReplyWait | None:
     if own is not None:
         return own
     for action in later:
-        assert action.handler is not None
-        wait = action.handler.reply_wait(action.config)
-        if wait is not None and not action.handler.prompts:
+        handler = present(action.handler)
+        wait = handler.reply_wait(action.config)
+        if wait is not None and not handler.prompts:
             return wait
-        if wait is not None or action.handler.delays:
+        if wait is not None or handler.delays:
             return None
     return None

@@ -1,4 +1,4 @@
-"""Puts the context into an action's config: templates, parsed once, are rendered and validated for each run."""
+"""Puts the context into an action's config: templates are parsed once, rendered for each run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workflows.definitions.problems import sentence_of
 from workflows.definitions.violations import Path, pointer
 from workflows.errors import N_, PermanentFailure
 from workflows.filters import Filter
-from workflows.templating import Template, TemplateFault, has_template
+from workflows.templating import Template, TemplateProblem, has_template
 
 
 class BindFailed(PermanentFailure):
@@ -81,8 +81,8 @@ def bind_slots(
         for slot in slots:
             value, text = slot.fill(context)
             filled, shown = _put(filled, slot.path, value), _put(shown, slot.path, text)
-    except TemplateFault as fault:
-        raise _failed("template_error", action, slot.path, str(fault)) from None
+    except TemplateProblem as problem:
+        raise _failed("template_error", action, slot.path, problem.message) from None
     except ValidationError as error:
         raise _failed("template_type_error", action, slot.path, _first_problem(error)[1]) from None
     try:
@@ -103,6 +103,7 @@ def _failed(reason: str, action: str, path: Path, problem: str) -> BindFailed:
 
 
 def _texts(value: Any) -> Iterator[tuple[Path, str]]:
+    """Path and text of every template within a value."""
     if isinstance(value, str):
         if has_template(value):
             yield (), value

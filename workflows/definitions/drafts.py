@@ -14,9 +14,10 @@ from workflows.contracts import ActionType, Config, TriggerType
 from workflows.definitions.problems import add_problems
 from workflows.definitions.violations import Findings, Path
 from workflows.filters import Filter
-from workflows.templating import Template, TemplateFault, parse
+from workflows.templating import Template, TemplateSyntaxProblem, parse
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -33,8 +34,8 @@ class Session:
         if text not in self.templates:
             try:
                 self.templates[text] = parse(text)
-            except TemplateFault as fault:
-                return str(fault)
+            except TemplateSyntaxProblem as problem:
+                return problem.detail
         return None
 
     def validate(self, model: type[M], raw: Any, path: Path, *, templates: bool) -> M | None:
@@ -58,6 +59,13 @@ class FilterBox(BaseModel):
     """A filter under the name of its field, so that errors point below it."""
 
     filters: Filter
+
+
+def present(value: T | None) -> T:
+    """What a reading without violations has for certain."""
+    if value is None:
+        raise RuntimeError("a reading without violations lacks a piece")
+    return value
 
 
 @dataclass(slots=True)

@@ -78,15 +78,15 @@ def _sentence(problem: ErrorDetails, place: Path) -> tuple[str, str, dict[str, A
 
 
 def _place(raw: Any, location: tuple[int | str, ...]) -> Path:
-    """The location without the tokens that pydantic adds for union members and keys."""
+    """The location without what pydantic adds for union members and keys."""
     place: list[str | int] = []
-    for index, token in enumerate(location):
-        if isinstance(raw, Mapping) and (token in raw or index == len(location) - 1) and token != "[key]":
-            place.append(token)
-            raw = raw.get(token)
-        elif isinstance(raw, list) and isinstance(token, int) and token < len(raw):
-            place.append(token)
-            raw = raw[token]
+    for index, name in enumerate(location):
+        if isinstance(raw, Mapping) and (name in raw or index == len(location) - 1) and name != "[key]":
+            place.append(name)
+            raw = raw.get(name)
+        elif isinstance(raw, list) and isinstance(name, int) and name < len(raw):
+            place.append(name)
+            raw = raw[name]
     return tuple(place)
 
 

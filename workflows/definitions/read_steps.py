@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workflows.contracts import CATEGORIES, action_registry
+from workflows.contracts import CATEGORIES, ActionType, action_registry
 from workflows.definitions.drafts import ActionDraft, Session, StepDraft
 from workflows.definitions.shapes import MAX_ACTIONS, MAX_STEPS, ActionShape, StepShape
 from workflows.definitions.violations import Path
@@ -82,21 +82,18 @@ def _read_action(raw: Any, path: Path, session: Session) -> ActionDraft:
         return draft
     draft.key = _text(raw.get("key"))
     draft.kind = _text(raw.get("type"))
-    if draft.kind is None or not _known_kind(draft, session):
-        return draft
+    if draft.kind is not None:
+        draft.handler = _find_handler(draft.kind, (*path, "type"), session)
     config = raw.get("config", {})
-    if isinstance(config, dict):
-        assert draft.handler is not None
+    if draft.handler is not None and isinstance(config, dict):
         draft.raw = config
         draft.config = session.validate(draft.handler.config, config, (*path, "config"), templates=True)
     return draft
 
 
-def _known_kind(draft: ActionDraft, session: Session) -> bool:
-    """Sets the handler. A type names one of five categories, and there is no sixth (A1)."""
-    assert draft.kind is not None
-    path: Path = (*draft.path, "type")
-    category, dot, _ = draft.kind.partition(".")
+def _find_handler(kind: str, path: Path, session: Session) -> ActionType[Any] | None:
+    """The action type. Its name begins with one of five categories, and there is no sixth (A1)."""
+    category, dot, _ = kind.partition(".")
     categories = ", ".join(CATEGORIES)
     if not dot:
         session.findings.add(
@@ -104,25 +101,24 @@ def _known_kind(draft: ActionDraft, session: Session) -> bool:
             "category_missing",
             path,
             N_("The action type {kind} has no category; the categories are {categories}."),
-            kind=draft.kind,
+            kind=kind,
             categories=categories,
         )
-    elif category not in CATEGORIES:
+        return None
+    if category not in CATEGORIES:
         session.findings.add(
             "A1",
             "category_unknown",
             path,
             N_("The action type {kind} is of no known category; the categories are {categories}."),
-            kind=draft.kind,
+            kind=kind,
             categories=categories,
         )
-    else:
-        draft.handler = action_registry.get(draft.kind)
-        if draft.handler is None:
-            session.findings.add(
-                None, "unknown_action", path, N_("There is no action type {kind}."), kind=draft.kind
-            )
-    return draft.handler is not None
+        return None
+    handler = action_registry.get(kind)
+    if handler is None:
+        session.findings.add(None, "unknown_action", path, N_("There is no action type {kind}."), kind=kind)
+    return handler
 
 
 def _text(value: Any) -> str | None:

@@ -65,7 +65,7 @@ def _read_misplaced(document: Mapping[str, Any], has_trigger: bool, session: Ses
 
 def _read(raw: Any, path: Path, session: Session) -> TriggerDraft:
     draft = TriggerDraft(path)
-    shape = session.validate(TriggerShape, raw, path, templates=False)
+    session.validate(TriggerShape, raw, path, templates=False)
     kind = raw.get("type") if isinstance(raw, dict) else None
     if not isinstance(kind, str):
         return draft
@@ -86,21 +86,15 @@ def _read(raw: Any, path: Path, session: Session) -> TriggerDraft:
     config = raw.get("config", {})
     if isinstance(config, dict):
         draft.config = session.validate(draft.handler.config, config, (*path, "config"), templates=False)
-    if shape is not None and shape.filters is not None:
-        _read_filters(draft, shape.filters, session)
-    return draft
-
-
-def _read_filters(draft: TriggerDraft, raw: Any, session: Session) -> None:
-    path: Path = (*draft.path, "filters")
-    assert draft.handler is not None
-    if not draft.handler.has_filters:
+    filters = raw.get("filters")
+    if filters is not None and draft.handler.has_filters:
+        draft.filters = session.validate_filter(filters, (*path, "filters"))
+    elif filters is not None:
         session.findings.add(
             None,
             "filters_not_allowed",
-            path,
+            (*path, "filters"),
             N_("A trigger of type {kind} has no filters."),
-            kind=draft.handler.kind,
+            kind=kind,
         )
-        return
-    draft.filters = session.validate_filter(raw, path)
+    return draft

@@ -22,9 +22,9 @@ Test = Callable[[Any, Moment], bool]
 class Operator(ABC):
     """One operator. `prepare` runs once when a filter is parsed, the test it returns at each evaluation.
 
-    `value_shape` names the input that a form shows: `none text scalar number list words phrase pattern pair
-    instant duration times weekdays`. `serves` lists the types it can be true for. `negates` names the positive
-    operator of which this is the exact negation, a missing field included.
+    `value_shape` names the input that a form shows: `none text scalar number list words phrase pattern
+    pair instant duration times weekdays`. `serves` lists the types it can be true for. `negates` names the
+    positive operator of which this is the exact negation, a missing field included.
     """
 
     kind: ClassVar[str]

@@ -11,7 +11,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 from workflows.filters.base import operator_registry
-from workflows.filters.parsing import Parser, has_template
+from workflows.filters.parsing import CheckTemplate, Parser, has_template, templates_in
 from workflows.filters.tree import Explanation, Node, Place
 from workflows.filters.values import Moment
 
@@ -19,7 +19,8 @@ from workflows.filters.values import Moment
 class Filter:
     """A condition or a group, parsed and compiled once. Immutable; equal when the JSON is.
 
-    Templates in values are refused unless the validation context is `{"templates": True}`.
+    Templates in values are refused unless the validation context has `templates` true; its `check_template`,
+    when there, tells what is wrong with a template's text (None: nothing).
     """
 
     __slots__ = ("raw", "root", "templated")
@@ -30,12 +31,14 @@ class Filter:
         self.templated = any(each.test is None for _, each in root.conditions())
 
     @classmethod
-    def parse(cls, raw: Any, *, templates: bool = False) -> Filter:
+    def parse(
+        cls, raw: Any, *, templates: bool = False, check_template: CheckTemplate | None = None
+    ) -> Filter:
         """From raw JSON; pydantic's ValidationError lists every mistake."""
-        return cls(raw, Parser(templates=templates).parse(raw))
+        return cls(raw, Parser(templates=templates, check_template=check_template).parse(raw))
 
     def render(self, render: Callable[[str], Any]) -> Filter:
-        """The filter with each templated value rendered and checked; what came out is never rendered again."""
+        """With each templated value rendered, then checked; what came out is never rendered again."""
         if not self.templated:
             return self
         raw = _rendered(self.raw, render)
@@ -45,7 +48,8 @@ class Filter:
         """Each template's text and its place within the filter."""
         for place, each in self.root.conditions():
             if each.test is None:
-                yield from _texts(each.value, (*place, "value"))
+                for inner, text in templates_in(each.value):
+                    yield (*place, "value", *inner), text
 
     def fields(self) -> Iterator[tuple[Place, str]]:
         """Each condition's field as written and its place within the filter."""
@@ -71,7 +75,12 @@ class Filter:
     def _validate(cls, value: Any, info: ValidationInfo) -> Filter:
         if isinstance(value, Filter):
             return value
-        return cls.parse(value, templates=bool((info.context or {}).get("templates")))
+        context = info.context if isinstance(info.context, Mapping) else {}
+        return cls.parse(
+            value,
+            templates=bool(context.get("templates")),
+            check_template=context.get("check_template"),
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -141,11 +150,3 @@ def _value(value: Any, render: Callable[[str], Any]) -> Any:
     if isinstance(value, list | tuple):
         return [_value(item, render) for item in value]
     return render(value) if has_template(value) else value
-
-
-def _texts(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    if isinstance(value, list | tuple):
-        for at, item in enumerate(value):
-            yield from _texts(item, (*place, at))
-    elif has_template(value):
-        yield place, value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,12 +36,27 @@ def has_template(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(has_template(item) for item in value)
 
 
+def templates_in(value: Any) -> Iterator[tuple[Place, str]]:
+    """Each template in a condition's value, with its place there."""
+    if isinstance(value, str):
+        if has_template(value):
+            yield (), value
+    elif isinstance(value, list | tuple):
+        for at, item in enumerate(value):
+            for place, text in templates_in(item):
+                yield (at, *place), text
+
+
+CheckTemplate = Callable[[str], str | None]
+
+
 @dataclass(slots=True)
 class Parser:
     """One pass over one filter. `templates` allows them; `rendered` takes braces in values as plain text."""
 
     templates: bool = False
     rendered: bool = False
+    check_template: CheckTemplate | None = None
     problems: list[InitErrorDetails] = field(default_factory=list)
     count: int = 0
 
@@ -171,9 +186,19 @@ class Parser:
             if not self.templates:
                 message = N_("The value must not be a template here.")
                 self.refuse("template_not_allowed", message, place, value)
+            self.check_syntax(value, place)
             return None
         try:
             return operator.prepare(value, exact)
         except ValueRefused as refused:
             self.refuse(refused.code, refused.message, (*place, *refused.loc), value, refused.params)
             return None
+
+    def check_syntax(self, value: Any, place: Place) -> None:
+        """What the caller's checker says of each template."""
+        if self.templates and self.check_template is not None:
+            for inner, text in templates_in(value):
+                problem = self.check_template(text)
+                if problem:
+                    message = N_("The template is wrong: {problem}")
+                    self.refuse("template_syntax", message, (*place, *inner), text, {"problem": problem})

@@ -14,7 +14,15 @@ from workflows.models.execution import (
 )
 from workflows.models.inbound import InboundMessage, MessageOutcome
 from workflows.models.wait import SLOT_STATES, Timer, Wait, WaitKind, WaitState
-from workflows.models.workflow import Action, Kind, Step, Version, VersionTrigger, Workflow, WorkflowStatus
+from workflows.models.workflow import (
+    Action,
+    Kind,
+    Step,
+    Version,
+    VersionTrigger,
+    Workflow,
+    WorkflowStatus,
+)
 
 __all__ = [
     "FINAL",

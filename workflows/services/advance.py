@@ -16,8 +16,8 @@ import structlog
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from workflows import context as contexts
 from workflows import hints
+from workflows.context import ContextTooLarge
 from workflows.contracts import ActionType, Call, Config, Effect, Outcome
 from workflows.definitions.model import Action
 from workflows.definitions.binding import BindFailed
@@ -112,7 +112,7 @@ def _has_chat(turn: Turn, action: Action) -> bool:
 def _bind(turn: Turn, action: Action) -> tuple[Config, Mapping[str, Any]] | Failure:
     """The action's config with its templates rendered, and the same as stored."""
     try:
-        return action.bind(turn.context)
+        return action.bind(turn.context.document)
     except BindFailed as failure:
         return Failure(failure.reason, {"detail": failure.detail, **failure.extra})
 
@@ -138,15 +138,16 @@ def _step(
     if isinstance(move, Proceed) and move.passed:
         output = {**(output or {}), "passed": True}
     if output is not None:
-        contexts.merge(turn.context, action, output)
-    problem = contexts.too_large(turn.context)
-    if problem is not None:
-        _close(turn, action, has_effect, given, began, "failed", output, problem)
-        pauses.halt(turn, "context_too_large", problem)
-        return False
+        try:
+            turn.merge(action, output)
+        except ContextTooLarge as problem:
+            error = {"detail": problem.detail, **problem.extra}
+            _close(turn, action, has_effect, given, began, "failed", None, error)
+            pauses.halt(turn, "context_too_large", error)
+            return False
     if isinstance(move, Halt):
         error = {"detail": move.reason}
-        _close(turn, action, has_effect, given, began, "failed", output, error)
+        _close(turn, action, has_effect, given, began, "failed", None, error)
         pauses.halt(turn, move.reason, error)
         return False
     status = "waiting" if isinstance(move, Pause) else "done"
@@ -197,7 +198,7 @@ def _perform(
                 auth=turn.auth, idempotency_key=key, deadline_s=handler.limit_s
             )
         call = Call(
-            context=turn.context,
+            context=turn.context.document,
             now=turn.now(),
             zone=turn.zone,
             services=services,

@@ -16,6 +16,7 @@ from workflows import context as contexts
 from workflows.contracts import Refusal
 from workflows.models import FINAL, Entity, Execution, Frame, InboundMessage, StepRun, Wait, Workflow
 from workflows.models.base import uuid7
+from workflows.replies import reply_of
 from workflows.services import executions, slots
 from workflows.services.versions import CompiledVersion, dumps, load_version
 
@@ -158,7 +159,7 @@ def _to_wait(route: _Route) -> Decision | None:
         execution=execution,
         frame=frame,
         wait=wait,
-        reply=contexts.reply_of(route.event, received_at=route.now),
+        reply=reply_of(route.event, received_at=route.now),
         facts={key: route.event[key] for key in ("contact", "chat")},
         resolution="reply",
         actor=f"message:{route.event['message_id']}",
@@ -191,9 +192,8 @@ def resume_with_reply(
     now: datetime,
 ) -> bool:
     """End an open reply wait with a reply or a time-out, and let the next action of the step run (S6, decision 8)."""
-    context = dict(execution.context)
-    contexts.add_reply(context, reply)
-    context.update(facts)
+    context = contexts.merge_reply(contexts.open_context(execution.context), reply)
+    context = contexts.merge_facts(context, facts)
     if not executions.move_execution(
         entity_id=entity_id,
         execution_id=execution.pk,
@@ -202,7 +202,7 @@ def resume_with_reply(
         actor=actor,
         event="resumed",
         data={"by": resolution, "action": wait.action_key},
-        context=context,
+        context=context.document,
         context_seq=frame.seq,
         now=now,
     ):
@@ -264,7 +264,7 @@ def _filters_match(
         return True
     explained = filters.explain(chosen, context, now=route.now, zone=route.zone)
     if not explained.verdict:
-        route.trace.append({**seen, "verdict": "filter_false", "filters": explained.as_dict()})
+        route.trace.append({**seen, "verdict": "filter_false", "filters": explained.to_dict()})
     return explained.verdict
 
 

@@ -12,6 +12,7 @@ from workflows.contracts import Delay, WaitForReply
 from workflows.definitions.model import Action
 from workflows.models import Execution, InboundMessage, StepRun, Timer, Wait
 from workflows.models.base import uuid7
+from workflows.replies import reply_of
 from workflows.services import inbound, slots
 from workflows.services.turn import Stale, Turn
 
@@ -90,7 +91,9 @@ def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -
 def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     """The reply came while the question was being sent: merge it and go on without pausing."""
     message = InboundMessage.objects.get(pk=wait.kept_message_id, entity_id=turn.entity_id)
-    contexts.add_reply(turn.context, contexts.reply_of(message.event, received_at=message.received_at))
+    turn.context = contexts.merge_reply(
+        turn.context, reply_of(message.event, received_at=message.received_at)
+    )
     slots.hold(wait=wait, now=clock.now(), resolution="reply")
     turn.flush()
     StepRun.objects.filter(entity_id=turn.entity_id, frame_id=turn.frame_id, seq=seq, status="waiting").update(
@@ -98,7 +101,7 @@ def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     )
     saved = Execution.objects.filter(
         pk=turn.execution_id, entity_id=turn.entity_id, status="running"
-    ).update(context=contexts.stored(turn.context), context_seq=turn.seq)
+    ).update(context=turn.stored_context(), context_seq=turn.seq)
     if not saved:
         raise Stale
 

@@ -8,8 +8,8 @@ import structlog
 from django.db import connection
 
 from workflows import clock, tenancy
-from workflows import context as contexts
 from workflows.models import Execution, Frame, StepRun, Timer, Wait
+from workflows.replies import no_reply
 from workflows.services import executions, inbound, slots
 
 log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
         execution=execution,
         frame=frame,
         wait=wait,
-        reply=contexts.no_reply(),
+        reply=no_reply(),
         facts={},
         resolution="timeout",
         actor="timer",

@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 
 from workflows import context as contexts
 from workflows import tenancy
+from workflows.context import Context
 from workflows.definitions.model import Action
 from workflows.engine.state import State
 from workflows.ports import Auth
 from workflows.services.statements import CLAIM, FLUSH, LEASE_SECONDS, SETTLE
-from workflows.services.versions import CompiledVersion, dumps, load_version
+from workflows.services.versions import CompiledVersion, cached_version, dumps, load_version
 
 
 class Stale(Exception):
@@ -51,7 +52,7 @@ class Turn:
     contact_id: str | None
     chat_id: str | None
     trigger_type: str
-    context: dict[str, Any]
+    context: Context
     zone: ZoneInfo
     auth: Auth
     slot: bool
@@ -98,8 +99,13 @@ class Turn:
 
     def enter(self, state: State) -> None:
         """Take the interpreter's next state, and show its visits to the context (F2)."""
+        if state.visits is not self.state.visits:
+            self.context = contexts.with_visits(self.context, state.visits)
         self.state = state
-        self.context["workflow"]["step_visits"] = dict(state.visits)
+
+    def merge(self, action: Action, output: Mapping[str, Any]) -> None:
+        """Add an action's output to the context; raise `ContextTooLarge` (decision 20)."""
+        self.context = _merged(self.context, action, output)
 
     def flush(self, *, open_effect: bool = False, key: str = "", lease: float = LEASE_SECONDS) -> None:
         """Write the position and all that is pending in one commit; raise `Stale` where the frame moved on."""
@@ -125,12 +131,11 @@ class Turn:
         """`flush` with the execution's new status, its context and an event; raise `Stale` where either moved on."""
         final = status == "completed"
         frame_status = "done" if final else "waiting"
-        stored = contexts.stored(self.context)
         parameters = [
             status,
             reason,
             None if error is None else dumps(error),
-            dumps(stored),
+            dumps(self.stored_context()),
             self.seq,
             final,
             self.execution_id,
@@ -147,6 +152,10 @@ class Turn:
         if not rows or rows[0][0] != 1:
             raise Stale
         self._written()
+
+    def stored_context(self) -> dict[str, Any]:
+        """The context as the execution's row keeps it: all but what is true of this moment only."""
+        return {root: value for root, value in self.context.document.items() if root != "entity"}
 
     def _move_parameters(self, status: str, open_effect: bool, lease: float) -> list[Any]:
         state = self.state
@@ -203,15 +212,16 @@ def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     version = cached_or_loaded(entity_id, version_id)
     zone = ZoneInfo(timezone)
     state = State(step, action, json.loads(visits), actions, sends)
-    context = json.loads(stored)
-    for step_key, action_key, output in json.loads(outputs) if outputs else ():
-        contexts.merge(context, version.automation.action(step_key, action_key), output)
-    context["workflow"] = {
+    document = json.loads(stored)
+    document["workflow"] = {
         "id": str(version.workflow_id),
         "version": version.number,
         "step_visits": dict(state.visits),
     }
-    context["entity"] = {"id": external_id, "timezone": timezone, "now": now.astimezone(zone).isoformat()}
+    document["entity"] = {"id": external_id, "timezone": timezone, "now": now.astimezone(zone).isoformat()}
+    context = contexts.open_context(document)
+    for step_key, action_key, output in json.loads(outputs) if outputs else ():
+        context = _merged(context, version.automation.action(step_key, action_key), output)
     return Turn(
         entity_id=entity_id,
         frame_id=frame_id,
@@ -233,10 +243,16 @@ def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     )
 
 
+def _merged(context: Context, action: Action, output: Mapping[str, Any]) -> Context:
+    """Outputs of `flow.*` are notes on the step run; every other category's join the context (A2, A8)."""
+    category = action.handler.category
+    if category == "flow":
+        return context
+    return contexts.apply_delta(context, contexts.merge_output(context, category, action.output_key, output))
+
+
 def cached_or_loaded(entity_id: int, version_id: int) -> CompiledVersion:
     """The compiled version, in a scope of its own only where this process has not seen it."""
-    from workflows.services.versions import cached_version
-
     found = cached_version(entity_id=entity_id, version_id=version_id)
     if found is not None:
         return found
