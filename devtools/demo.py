@@ -33,7 +33,10 @@ def main() -> int:
     story = Story()
     began = time.monotonic()
     try:
-        with interruptible(), raised(env="demo", database="boostflow_demo", fresh=True, say=story.aside) as stage:
+        with (
+            interruptible(),
+            raised(env="demo", database="boostflow_demo", fresh=True, say=story.aside) as stage,
+        ):
             operator = prepare(stage, story)
             first = qualify_lead(stage, operator, story)
             second = follow_up(stage, operator, story)
@@ -55,7 +58,14 @@ def prepare(stage: Stage, story: Story) -> Api:
     """One entity, its keys, two published workflows; the API as an administrator."""
     story.chapter("An entity and two workflows")
     stage.manage(
-        "create_entity", ENTITY, "--name", "La Cafetalera", "--timezone", "America/Guatemala", "--system-user", "sistema"
+        "create_entity",
+        ENTITY,
+        "--name",
+        "La Cafetalera",
+        "--timezone",
+        "America/Guatemala",
+        "--system-user",
+        "sistema",
     )
     seed_sandbox(stage, create_key(stage, "events"))
     for path in WORKFLOWS:
@@ -139,7 +149,9 @@ def reach(stage: Stage, operator: Api, execution: str, status: str) -> None:
     def reached() -> bool:
         found = operator.get(f"executions/{execution}/")
         if found["status"] == "paused_error" != status:
-            raise Unexpected(f"execution {execution} stands in paused_error: {found['reason']} {found['error']}")
+            raise Unexpected(
+                f"execution {execution} stands in paused_error: {found['reason']} {found['error']}"
+            )
         return bool(found["status"] == status)
 
     until(stage, reached, f"execution {execution} is {status}")

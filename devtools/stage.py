@@ -84,7 +84,9 @@ class Api:
     @staticmethod
     def _answer(response: requests.Response) -> Any:
         if not response.ok:
-            raise ProcessError(f"{response.request.method} {response.url}: {response.status_code} {response.text}")
+            raise ProcessError(
+                f"{response.request.method} {response.url}: {response.status_code} {response.text}"
+            )
         return response.json()
 
 

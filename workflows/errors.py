@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, LiteralString
 
 
-def N_(text: LiteralString) -> LiteralString:  # noqa: N802 - the catalogue extractor's usual name
+def N_(text: LiteralString) -> LiteralString:
     """Mark a text for translation; the edges translate it when a person sees it."""
     return text
 
