@@ -68,7 +68,11 @@ class Api:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         found: HttpResponse = self.client.generic(
-            method, f"/api/v1/{path}", data, content_type="application/json", headers={**self.headers, **given}
+            method,
+            f"/api/v1/{path}",
+            data,
+            content_type="application/json",
+            headers={**self.headers, **given},
         )
         return found
 

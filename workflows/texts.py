@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import LiteralString
 
 
-def N_(text: LiteralString) -> LiteralString:  # noqa: N802 - the catalogue extractor's usual name
+def N_(text: LiteralString) -> LiteralString:
     """Mark a text for translation; the edges translate it when a person sees it."""
     return text

@@ -104,7 +104,11 @@ class CatalogView(APIView):
 class ActionsView(CatalogView):
     """Types of action."""
 
-    @extend_schema(operation_id="list_action_types", summary="Types of action", responses={200: ActionList, **problems_of()})
+    @extend_schema(
+        operation_id="list_action_types",
+        summary="Types of action",
+        responses={200: ActionList, **problems_of()},
+    )
     def get(self, request: Request) -> Response:
         """With the JSON Schemas of their settings and outputs (A8)."""
         return _all(
@@ -126,7 +130,11 @@ class ActionsView(CatalogView):
 class TriggersView(CatalogView):
     """Types of trigger."""
 
-    @extend_schema(operation_id="list_trigger_types", summary="Types of trigger", responses={200: TriggerList, **problems_of()})
+    @extend_schema(
+        operation_id="list_trigger_types",
+        summary="Types of trigger",
+        responses={200: TriggerList, **problems_of()},
+    )
     def get(self, request: Request) -> Response:
         """With the JSON Schema of their settings."""
         return _all(
@@ -145,7 +153,11 @@ class TriggersView(CatalogView):
 class OperatorsView(CatalogView):
     """Operators of filters."""
 
-    @extend_schema(operation_id="list_operators", summary="Operators of filters", responses={200: OperatorList, **problems_of()})
+    @extend_schema(
+        operation_id="list_operators",
+        summary="Operators of filters",
+        responses={200: OperatorList, **problems_of()},
+    )
     def get(self, request: Request) -> Response:
         """With the kind of value that each takes."""
         return _all(
@@ -157,7 +169,11 @@ class OperatorsView(CatalogView):
 class ReasonsView(CatalogView):
     """Statuses and reasons."""
 
-    @extend_schema(operation_id="list_reasons", summary="Statuses and reasons", responses={200: ReasonList, **problems_of()})
+    @extend_schema(
+        operation_id="list_reasons",
+        summary="Statuses and reasons",
+        responses={200: ReasonList, **problems_of()},
+    )
     def get(self, request: Request) -> Response:
         """Each with its cause, the next step and the acts that it allows."""
         return _all(

@@ -9,7 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from workflows.api.fields import CrmId, MessageId, Timestamp
 
 Kind = Literal[
-    "text", "media", "audio", "location", "button", "list", "template_reply", "reaction", "receipt", "edit", "system"
+    "text",
+    "media",
+    "audio",
+    "location",
+    "button",
+    "list",
+    "template_reply",
+    "reaction",
+    "receipt",
+    "edit",
+    "system",
 ]
 
 

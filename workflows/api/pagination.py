@@ -23,7 +23,9 @@ class PageQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    cursor: Annotated[str, Field(max_length=400, description="`next_cursor` of the page before.")] | None = None
+    cursor: Annotated[str, Field(max_length=400, description="`next_cursor` of the page before.")] | None = (
+        None
+    )
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 

@@ -25,7 +25,10 @@ class BoundedJSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(
-        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         """The value. ParseError for what is no JSON, TooLarge past the limit."""
         view = (parser_context or {}).get("view")

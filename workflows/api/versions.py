@@ -15,7 +15,13 @@ from workflows.api.auth import caller
 from workflows.api.describe import problems_of
 from workflows.api.fields import query_parameters, read_query
 from workflows.api.pagination import PageQuery, answer, decode, read_integer
-from workflows.api.workflow_models import VersionDetail, VersionOut, VersionPage, WorkflowDetail, WorkflowSaved
+from workflows.api.workflow_models import (
+    VersionDetail,
+    VersionOut,
+    VersionPage,
+    WorkflowDetail,
+    WorkflowSaved,
+)
 from workflows.api.workflows import saved_out, workflow_out
 from workflows.models import Role
 from workflows.services import publishing
@@ -82,9 +88,7 @@ class PublishView(APIView):
     def post(self, request: Request, workflow_id: UUID) -> Response:
         """Freezes it as the next version and lets its trigger listen; executions stay on their version."""
         asking = caller(request)
-        saved = publishing.publish_workflow(
-            entity=asking.entity, workflow_id=workflow_id, actor=asking.actor
-        )
+        saved = publishing.publish_workflow(entity=asking.entity, workflow_id=workflow_id, actor=asking.actor)
         return Response(saved_out(asking.entity, saved))
 
 

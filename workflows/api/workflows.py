@@ -174,7 +174,9 @@ class ExportView(APIView):
             document = (
                 selectors.find_workflow(entity_id=entity_id, workflow_id=query.id)["draft"]
                 if query.version is None
-                else selectors.find_version(entity_id=entity_id, workflow_id=query.id, number=query.version)["definition"]
+                else selectors.find_version(entity_id=entity_id, workflow_id=query.id, number=query.version)[
+                    "definition"
+                ]
             )
         if document is None:
             raise NotFound

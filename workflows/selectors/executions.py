@@ -66,7 +66,9 @@ def find_execution(*, entity_id: int, execution_id: UUID) -> Row:
     frame = _root(entity_id, execution_id)
     found["position"] = _position(entity_id, found["version_id"], frame)
     found["wait"] = (
-        Wait.objects.filter(entity_id=entity_id, frame_id=frame["id"], state__in=ALIVE).values(*WAIT_COLUMNS).first()
+        Wait.objects.filter(entity_id=entity_id, frame_id=frame["id"], state__in=ALIVE)
+        .values(*WAIT_COLUMNS)
+        .first()
         if frame
         else None
     )
@@ -77,7 +79,9 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     """The context as it stands: what was written at the last pause and the outputs since (G4); NotFound."""
     row = (
         Execution.objects.filter(entity_id=entity_id, pk=execution_id)
-        .values("context", "context_seq", "version_id", number=F("version__number"), workflow=F("workflow_id"))
+        .values(
+            "context", "context_seq", "version_id", number=F("version__number"), workflow=F("workflow_id")
+        )
         .first()
     )
     if row is None:
@@ -101,7 +105,11 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     for step, action, kind, output in runs:
         category = kind.partition(".")[0]
         context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
-    context["workflow"] = {"id": str(row["workflow"]), "version": row["number"], "step_visits": frame["visits"]}
+    context["workflow"] = {
+        "id": str(row["workflow"]),
+        "version": row["number"],
+        "step_visits": frame["visits"],
+    }
     return context
 
 

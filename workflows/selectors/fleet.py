@@ -50,10 +50,14 @@ def _read() -> Iterator[Gauge]:
         cursor.execute(_RECEIVED, [_first_id_since(time.time_ns() // 1_000_000 - HOUR_MS)])
         received = dict(cursor.fetchall())
     for status, count in {"running": running, **{status: paused.get(status, 0) for status in PAUSED}}.items():
-        yield Gauge("boostflow_executions", "Executions that have not ended, by status.", count, {"status": status})
+        yield Gauge(
+            "boostflow_executions", "Executions that have not ended, by status.", count, {"status": status}
+        )
     yield Gauge("boostflow_frames_stuck", "Running frames whose lease has passed.", stuck)
     yield Gauge("boostflow_timers_due", "Timers that are due and have not fired.", due)
-    yield Gauge("boostflow_timer_oldest_due_seconds", "Seconds by which the oldest due timer is late.", oldest)
+    yield Gauge(
+        "boostflow_timer_oldest_due_seconds", "Seconds by which the oldest due timer is late.", oldest
+    )
     for outcome in MessageOutcome.values:
         yield Gauge(
             "boostflow_inbound_messages_last_hour",

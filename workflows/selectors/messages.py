@@ -56,7 +56,9 @@ def list_messages(*, entity_id: int, wanted: MessageFilter, after: Position | No
 def find_message(*, entity_id: int, message_id: UUID) -> Row:
     """One message with its event and the trace of its decision; NotFound."""
     found: Row | None = (
-        InboundMessage.objects.filter(entity_id=entity_id, pk=message_id).values(*COLUMNS, "event", "trace").first()
+        InboundMessage.objects.filter(entity_id=entity_id, pk=message_id)
+        .values(*COLUMNS, "event", "trace")
+        .first()
     )
     if found is None:
         raise NotFound

@@ -65,7 +65,9 @@ def read_timeline(*, entity_id: int, execution_id: UUID, after: Place | None, li
         rows = source(entity_id, execution_id, frames)
         if after is not None:
             rows = rows.filter(_later(kind, column, id_type, after))
-        items += [{"item": kind, **row, "at": row[column]} for row in rows.order_by(column, "id")[: limit + 1]]
+        items += [
+            {"item": kind, **row, "at": row[column]} for row in rows.order_by(column, "id")[: limit + 1]
+        ]
     items.sort(key=lambda item: (item["at"], item["item"], item["id"]))
     page = items[:limit]
     last = page[-1] if len(items) > limit else None
