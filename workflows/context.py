@@ -23,7 +23,7 @@ Delta = Mapping[str, Mapping[str, Any]]
 """What one action added: `{category: {output key: output}}`."""
 
 
-class ContextTooLarge(WorkflowError):  # noqa: N818
+class ContextTooLarge(WorkflowError):
     """The context would pass 256 KiB; `size` is what it would be."""
 
     code = "context_too_large"
@@ -31,7 +31,7 @@ class ContextTooLarge(WorkflowError):  # noqa: N818
     title = N_("The data of this execution would become too large.")
 
 
-class ReservedRoot(WorkflowError):  # noqa: N818
+class ReservedRoot(WorkflowError):
     """An output claims a place that is not an action's: a programming error."""
 
     code = "reserved_root"
@@ -106,7 +106,7 @@ def merge_facts(context: Context, facts: Mapping[str, Any]) -> Context:
 
 
 def with_visits(context: Context, visits: Mapping[str, int]) -> Context:
-    """`workflow.step_visits` as the counters stand, for templates and filters; the rest of `workflow` stays."""
+    """`workflow.step_visits` as the counters stand; the rest of `workflow` stays."""
     workflow = {**context.document.get("workflow", {}), "step_visits": dict(visits)}
     return merge_facts(context, {"workflow": workflow})
 

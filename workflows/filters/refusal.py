@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class ValueRefused(Exception):  # noqa: N818
+class ValueRefused(Exception):
     """The value does not suit the operator; `loc` leads to the wrong part of it."""
 
     def __init__(

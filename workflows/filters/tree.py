@@ -24,7 +24,7 @@ NO_VALUE: Final = _NoValue()
 """The condition's operator takes no value and none was given."""
 
 
-class NotRendered(TypeError):  # noqa: N818
+class NotRendered(TypeError):
     """A filter with templates was evaluated before `Filter.render`: a programming error."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from liquid.builtin.expressions import FilteredExpression, Path
 from liquid.builtin.output import OutputNode
@@ -99,11 +99,10 @@ def parse(text: str, destination: Destination = "text") -> Template:
         raise TemplateSyntaxProblem(N_("The template is too long."), line=1, column=1)
     _check_marks(text)
     try:
-        parsed = _SANDBOXES[destination].from_string(text)
+        parsed = cast(Parsed, _SANDBOXES[destination].from_string(text))
     except LiquidError as error:
         start = 0 if error.token is None else error.token.start_index
         raise _syntax_problem(text, start, str(error.message)) from error
-    assert isinstance(parsed, Parsed)
     analysis = parsed.analyze()
     for name, places in analysis.filters.items():
         if name not in parsed.env.filters:

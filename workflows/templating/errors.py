@@ -7,7 +7,7 @@ from typing import Any
 from workflows.errors import N_, WorkflowError
 
 
-class TemplateSyntaxProblem(WorkflowError):  # noqa: N818
+class TemplateSyntaxProblem(WorkflowError):
     """The text is no valid template. `line` and `column` count from 1."""
 
     code = "template_syntax"
@@ -20,7 +20,7 @@ class TemplateSyntaxProblem(WorkflowError):  # noqa: N818
         self.column = column
 
 
-class TemplateProblem(WorkflowError):  # noqa: N818
+class TemplateProblem(WorkflowError):
     """Rendering failed. `path` is the path without a value, if that is why; `message` the sentence."""
 
     code = "template_error"

@@ -121,10 +121,9 @@ def strip_html(value: str) -> str:
 def newline_to_br(value: str, *, context: RenderContext) -> str:
     """Line breaks as `<br>`; in HTML the rest is escaped first."""
     source = escape(value) if context.autoescape else value
-    broken = source.replace("\r\n", "\n").replace(
+    return source.replace("\r\n", "\n").replace(
         "\n", Markup("<br />\n") if context.autoescape else "<br />\n"
     )
-    return broken
 
 
 @with_context
