@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from workflows import tenancy
-from workflows.errors import N_
+from workflows.texts import N_
 
 SHOWN = 20
 """Faults named for each check; the count is exact."""

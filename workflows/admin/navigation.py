@@ -35,7 +35,6 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_LANGUAGES": True,
-    "LANGUAGES": {"action": reverse_lazy("admin:set_language")},
     "STYLES": [style_sheet],
     "SIDEBAR": {
         "navigation": [

@@ -12,9 +12,9 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from workflows.errors import N_
 from workflows.models import Status
 from workflows.reasons import REASONS
+from workflows.texts import N_
 
 EVENTS = {
     "started": N_("Started with version %(version)s."),

@@ -80,7 +80,7 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     row = (
         Execution.objects.filter(entity_id=entity_id, pk=execution_id)
         .values(
-            "context", "context_seq", "version_id", number=F("version__number"), workflow=F("workflow_id")
+            "context", "context_seq", "version_id", "workflow_id", number=F("version__number")
         )
         .first()
     )
@@ -106,7 +106,7 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
         category = kind.partition(".")[0]
         context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
     context["workflow"] = {
-        "id": str(row["workflow"]),
+        "id": str(row["workflow_id"]),
         "version": row["number"],
         "step_visits": frame["visits"],
     }
