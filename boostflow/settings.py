@@ -9,6 +9,7 @@ from boostflow import local
 from boostflow.databases import databases
 from boostflow.env import ROOT, environment
 from boostflow.logging import configure_logging
+from workflows.admin.navigation import UNFOLD as UNFOLD  # django-unfold reads it here
 
 env = environment()
 ENV = env.env
@@ -25,8 +26,9 @@ if ENV == "production":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "unfold.contrib.filters",
+    "workflows.admin.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -91,6 +93,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workflows.api.auth.ApiKeyAuthentication"],
@@ -119,7 +122,6 @@ SPECTACULAR_SETTINGS = {
 SERVICES_FACTORY = "boostflow.gateways.crm.open_services"
 """Dotted path of the `ServicesFactory`; a Django CRM may name one that calls its services in process."""
 
-UNFOLD = {"SITE_TITLE": "boostflow", "SITE_HEADER": "boostflow", "SHOW_HISTORY": False}
 
 LOGGING_CONFIG = None
 configure_logging(level=env.log_level, style=env.log_format)
