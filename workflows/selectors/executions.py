@@ -79,9 +79,7 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     """The context as it stands: what was written at the last pause and the outputs since (G4); NotFound."""
     row = (
         Execution.objects.filter(entity_id=entity_id, pk=execution_id)
-        .values(
-            "context", "context_seq", "version_id", number=F("version__number"), workflow=F("workflow_id")
-        )
+        .values("context", "context_seq", "version_id", "workflow_id", number=F("version__number"))
         .first()
     )
     if row is None:
@@ -106,7 +104,7 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
         category = kind.partition(".")[0]
         context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
     context["workflow"] = {
-        "id": str(row["workflow"]),
+        "id": str(row["workflow_id"]),
         "version": row["number"],
         "step_visits": frame["visits"],
     }
