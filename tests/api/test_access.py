@@ -20,7 +20,7 @@ from workflows.services.inbound import receive_message
 Clients = Callable[..., Api]
 Call = tuple[str, str, Any]
 
-READS = [
+READS: list[Call] = [
     ("GET", "events/messages/", None),
     ("GET", "events/messages/{message}/", None),
     ("GET", "workflows/", None),
@@ -37,11 +37,11 @@ READS = [
     ("GET", "catalog/operators/", None),
     ("GET", "catalog/reasons/", None),
 ]
-OPERATES = [
+OPERATES: list[Call] = [
     ("POST", "events/messages/", inbound_event()),
     ("POST", "executions/{execution}/cancel/", {"reason": "test", "state_version": 0}),
 ]
-EDITS = [
+EDITS: list[Call] = [
     ("POST", "workflows/", automation(name="Otro")),
     ("POST", "workflows/validate/", automation()),
     ("POST", "workflows/reorder/", {"workflows": ["{workflow}"]}),
@@ -52,7 +52,12 @@ EDITS = [
     ("DELETE", "workflows/{workflow}/", None),
 ]
 ALL = [*READS, *OPERATES, *EDITS]
-NEEDED = {"viewer": READS, "operator": [*READS, *OPERATES], "editor": ALL, "admin": ALL}
+NEEDED: dict[str, list[Call]] = {
+    "viewer": READS,
+    "operator": [*READS, *OPERATES],
+    "editor": ALL,
+    "admin": ALL,
+}
 EVENTS = [("POST", "events/messages/"), ("GET", "events/messages/")]
 
 
@@ -73,7 +78,7 @@ def ids(publish: Callable[..., Workflow], entity: Entity, other_entity: Entity) 
     return found
 
 
-def send(client: Api, call: Call, ids: dict[str, str], **headers: str) -> Any:
+def send(client: Api, call: Call, ids: dict[str, str], **headers: Any) -> Any:
     method, path, body = call
     if isinstance(body, dict) and "workflows" in body:
         body = {"workflows": [ids["workflow"]]}

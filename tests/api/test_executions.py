@@ -64,11 +64,11 @@ def test_the_timeline_is_in_order_and_pages_do_not_repeat(api: Clients, waiting:
     assert sorted(item["item"] for item in whole) == ["event", "event", "step_run", "wait"]
     run = next(item for item in whole if item["item"] == "step_run")
     assert (run["step"], run["action"], run["status"]) == ("inicio", "espera", "waiting")
-    pages, cursor = [], ""
-    while cursor is not None:
-        page = body_of(client.get(f"executions/{waiting}/timeline/?limit=1{cursor and '&cursor=' + cursor}"))
+    page = body_of(client.get(f"executions/{waiting}/timeline/?limit=1"))
+    pages = page["results"]
+    while page["next_cursor"]:
+        page = body_of(client.get(f"executions/{waiting}/timeline/?limit=1&cursor={page['next_cursor']}"))
         pages += page["results"]
-        cursor = page["next_cursor"]
     assert pages == whole
     for junk in (
         "W10",

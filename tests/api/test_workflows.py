@@ -134,9 +134,20 @@ def test_pages_are_stable_while_rows_come_and_go(api: Clients, entity: Entity, m
 
 @pytest.mark.parametrize(
     "query",
-    ["limit=0", "limit=201", "limit=x", "cursor=x", "cursor=W10", "cursor=WyJ4IiwieSJd", "cursor=%00", "status=new", "sort=name",
-     "trigger=a%00b", "limit=1&limit=2"],
-)  # fmt: skip
+    [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "limit=1&limit=2",
+        "cursor=x",
+        "cursor=W10",
+        "cursor=WyJ4IiwieSJd",
+        "cursor=%00",
+        "status=new",
+        "sort=name",
+        "trigger=a%00b",
+    ],
+)
 def test_wrong_parameters_are_named(api: Clients, entity: Entity, query: str) -> None:
     response = api("viewer").get(f"workflows/?{query}")
     answer = body_of(response)
