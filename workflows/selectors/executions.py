@@ -102,6 +102,8 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     keys = _output_keys(entity_id, row["version_id"]) if runs else {}
     for step, action, kind, output in runs:
         category = kind.partition(".")[0]
+        if category == "flow":  # a note on the step run, not data (A2)
+            continue
         context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
     context["workflow"] = {
         "id": str(row["workflow_id"]),
