@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import requests
+
 from devtools.processes import ProcessError, wait_for
+from devtools.sandbox.client import SandboxError
 from devtools.server import ServerError
 from devtools.signals import interruptible
 from devtools.stage import ENTITY, Api, Stage, raised, seed_sandbox
@@ -47,7 +50,7 @@ def main() -> int:
     except KeyboardInterrupt:
         story.aside("stopped")
         return 130
-    except (Unexpected, ProcessError, ServerError) as problem:
+    except (Unexpected, ProcessError, ServerError, SandboxError, requests.RequestException) as problem:
         print(f"\nThe demo failed: {problem}", file=sys.stderr)
         return 1
     story.chapter(f"Everything was as expected, and is stopped ({time.monotonic() - began:.0f} s)")
@@ -133,7 +136,7 @@ def say(stage: Stage, story: Story, contact: str, name: str, text: str) -> dict[
 
 def heard(stage: Stage, contact: str) -> list[dict[str, Any]]:
     """What the engine sent to the contact."""
-    return [line for line in stage.sandbox.conversation(ENTITY, contact) if line["direction"] == "outbound"]
+    return [line for line in stage.sandbox.conversation(ENTITY, contact) if line["direction"] == "out"]
 
 
 def hear(stage: Stage, story: Story, contact: str, name: str, count: int) -> None:

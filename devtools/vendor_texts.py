@@ -17,7 +17,9 @@ def unfold_files() -> Iterator[Path]:
     base = _package("unfold")
     for path in sorted(base.rglob("*")):
         inside = path.relative_to(base).parts
-        if path.suffix in (".py", ".html") and (inside[0] not in UNUSED or inside[:2] == ("contrib", "filters")):
+        if path.suffix in (".py", ".html") and (
+            inside[0] not in UNUSED or inside[:2] == ("contrib", "filters")
+        ):
             yield path
 
 

@@ -203,7 +203,11 @@ CHECKS = (
         join workflows_inboundmessage m on m.id = e.trigger_message_id
         where m.outcome <> 'started' or m.contact_id is distinct from e.contact_id""",
     ),
-    Check("references_stay_inside", N_("No row refers to a row of another entity, or to one that is gone (G6)."), _dangling()),
+    Check(
+        "references_stay_inside",
+        N_("No row refers to a row of another entity, or to one that is gone (G6)."),
+        _dangling(),
+    ),
 )
 
 

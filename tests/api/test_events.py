@@ -98,7 +98,12 @@ def test_unknown_fields_are_kept_and_not_refused(entity: Entity, api: Clients, e
     }
     assert kept["attachments"] == [{"type": "image", "url": "https://x.example/i", "mime": None, "size": 3}]
     assert set(kept["contact"]) == {"id", "name", "phone", "email", "tags", "seller_id", "is_new", "fields"}
-    assert kept["chat"] == {"id": "ch-1", "channel": "whatsapp", "window_open_until": None, "assigned_user_id": None}
+    assert kept["chat"] == {
+        "id": "ch-1",
+        "channel": "whatsapp",
+        "window_open_until": None,
+        "assigned_user_id": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,7 @@ def test_what_cannot_be_stored_is_replaced(entity: Entity, api: Clients, event: 
 @pytest.mark.parametrize(
     ("raw", "status", "code"),
     [
-        (b"", 400, "parse_error"),
+        (b"", 422, "invalid"),
         (b"{", 400, "parse_error"),
         (b"\xff{}", 400, "parse_error"),
         (b'{"text": NaN}', 400, "parse_error"),
@@ -160,7 +165,9 @@ def test_what_cannot_be_stored_is_replaced(entity: Entity, api: Clients, event: 
         (b'{"text": "' + b"x" * 262_144 + b'"}', 413, "too_large"),
     ],
 )
-def test_hostile_bodies_get_a_plain_answer(entity: Entity, api: Clients, raw: bytes, status: int, code: str) -> None:
+def test_hostile_bodies_get_a_plain_answer(
+    entity: Entity, api: Clients, raw: bytes, status: int, code: str
+) -> None:
     response = api("events").call("POST", "events/messages/", raw=raw)
     assert (response.status_code, body_of(response)["code"]) == (status, code)
     assert stored(entity) == []
@@ -208,8 +215,12 @@ def test_messages_are_listed_and_shown_with_their_trace(
     rows = body_of(client.get("events/messages/"))["results"]
     assert [row["outcome"] for row in rows] == ["ignored", "started", "started"]
     assert "event" not in rows[0]
-    assert [row["contact_id"] for row in body_of(client.get("events/messages/?contact=c-2"))["results"]] == ["c-2"]
-    assert [row["reason"] for row in body_of(client.get("events/messages/?outcome=ignored"))["results"]] == ["ignored_kind"]
+    assert [row["contact_id"] for row in body_of(client.get("events/messages/?contact=c-2"))["results"]] == [
+        "c-2"
+    ]
+    assert [row["reason"] for row in body_of(client.get("events/messages/?outcome=ignored"))["results"]] == [
+        "ignored_kind"
+    ]
     assert body_of(client.get("events/messages/?received_to=2020-01-01T00:00:00Z"))["results"] == []
     assert len(body_of(client.get("events/messages/?received_from=2020-01-01T00:00:00Z"))["results"]) == 3
     detail = body_of(client.get(f"events/messages/{rows[0]['id']}/"))
@@ -221,6 +232,8 @@ def test_an_events_key_looks_up_one_message_by_its_id(entity: Entity, api: Clien
     client, message = api("events"), event()
     client.post("events/messages/", message)
     assert client.get("events/messages/").status_code == 422
-    found = body_of(client.get(f"events/messages/?channel=whatsapp&message_id={message['message_id']}"))["results"]
+    found = body_of(client.get(f"events/messages/?channel=whatsapp&message_id={message['message_id']}"))[
+        "results"
+    ]
     assert [row["message_id"] for row in found] == [message["message_id"]]
     assert client.get(f"events/messages/{found[0]['id']}/").status_code == 403

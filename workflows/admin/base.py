@@ -78,7 +78,9 @@ class EntityAdmin(ReadOnlyAdmin):
             raise Http404
         return entity
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """The list, made and rendered in the entity's scope."""
         view = super().changelist_view
         extra = {"subtitle": None, "title": self.opts.verbose_name_plural, **(extra_context or {})}

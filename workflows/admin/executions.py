@@ -71,7 +71,9 @@ class ExecutionAdmin(EntityAdmin):
             "wait": found["wait"],
             "workflow": Workflow.objects.filter(**scope, pk=row.workflow_id).defer("draft").first(),
             "version": Version.objects.filter(**scope, pk=row.version_id).defer("definition").first(),
-            "message": InboundMessage.objects.filter(**scope, pk=row.trigger_message_id).defer("event", "trace").first(),
+            "message": InboundMessage.objects.filter(**scope, pk=row.trigger_message_id)
+            .defer("event", "trace")
+            .first(),
             "took": duration(max(((row.finished_at or now) - row.created_at).total_seconds(), 0.0)),
             "error": tree(row.error, opened=3) if row.error else "",
             "rows": timeline(row, now=now),

@@ -55,4 +55,6 @@ class ConsoleSite(UnfoldAdminSite):
             "wanted": wanted,
             "failed": failed,
         }
-        return TemplateResponse(request, "admin/boostflow/entity.html", context, status=404 if failed else 200)
+        return TemplateResponse(
+            request, "admin/boostflow/entity.html", context, status=404 if failed else 200
+        )

@@ -72,7 +72,11 @@ def timeline(execution: Execution, *, now: datetime) -> list[Row]:
 def _run(run: StepRun, span: Span, now: datetime) -> Row:
     until = run.finished_at or now
     left, width = span.place(run.started_at, until)
-    parts = [(name, value) for name, value in (("input", run.input), ("output", run.output), ("error", run.error)) if value]
+    parts = [
+        (name, value)
+        for name, value in (("input", run.input), ("output", run.output), ("error", run.error))
+        if value
+    ]
     return Row(
         kind="run",
         order=(run.started_at, 1, run.seq),
@@ -90,7 +94,9 @@ def _run(run: StepRun, span: Span, now: datetime) -> Row:
 
 
 def _wait(wait: Wait, span: Span, now: datetime) -> Row:
-    ended = wait.resolved_at or (now if wait.state in ("queued", "reserved", "open") else wait.deadline or now)
+    ended = wait.resolved_at or (
+        now if wait.state in ("queued", "reserved", "open") else wait.deadline or now
+    )
     left, width = span.place(wait.created_at, ended)
     return Row(
         kind="wait",

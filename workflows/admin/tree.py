@@ -37,7 +37,9 @@ def _branch(pairs: Iterable[tuple[Any, Any]], size: int, opened: int, depth: int
 
 def _item(key: Any, value: Any, opened: int, depth: int) -> SafeString:
     if not isinstance(value, dict | list) or not value:
-        return format_html('<span class="bf-key">{}</span> {}', key, tree(value, opened=opened, depth=depth + 1))
+        return format_html(
+            '<span class="bf-key">{}</span> {}', key, tree(value, opened=opened, depth=depth + 1)
+        )
     return format_html(
         '<details{}><summary><span class="bf-key">{}</span> <span class="bf-muted">{}</span></summary>{}</details>',
         " open" if depth + 1 < opened else "",

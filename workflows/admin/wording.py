@@ -51,13 +51,23 @@ TRACES = {
     ("wait", "none"): N_("No execution was waiting for a reply of this contact in this chat."),
     ("wait", "resumed"): N_("An execution was waiting for a reply in this chat; the message resumed it."),
     ("wait", "kept"): N_("An execution was just asking in this chat; the message is kept as its answer."),
-    ("wait", "already_answered"): N_("An execution was just asking in this chat, and has another message as its answer."),
-    ("wait", "not_waiting"): N_("A wait of this chat belongs to an execution that is not waiting (%(status)s)."),
+    ("wait", "already_answered"): N_(
+        "An execution was just asking in this chat, and has another message as its answer."
+    ),
+    ("wait", "not_waiting"): N_(
+        "A wait of this chat belongs to an execution that is not waiting (%(status)s)."
+    ),
     ("workflow", "filter_false"): N_("%(priority)s. %(name)s: its filters do not match."),
     ("workflow", "ignored_kind"): N_("%(priority)s. %(name)s: this kind of message does not start it."),
-    ("workflow", "already_active"): N_("%(priority)s. %(name)s: matches, but already has an active execution of this contact."),
-    ("workflow", "cooldown"): N_("%(priority)s. %(name)s: matches, but its last execution for this contact ended too recently."),
-    ("workflow", "too_old"): N_("%(priority)s. %(name)s: matches, but the message is too old to start anything."),
+    ("workflow", "already_active"): N_(
+        "%(priority)s. %(name)s: matches, but already has an active execution of this contact."
+    ),
+    ("workflow", "cooldown"): N_(
+        "%(priority)s. %(name)s: matches, but its last execution for this contact ended too recently."
+    ),
+    ("workflow", "too_old"): N_(
+        "%(priority)s. %(name)s: matches, but the message is too old to start anything."
+    ),
     ("workflow", "started"): N_("%(priority)s. %(name)s: matches, and started an execution."),
     ("workflow", "lower_priority"): N_("%(priority)s. %(name)s: comes after the one that started."),
 }
@@ -74,7 +84,9 @@ def event_text(kind: str, data: Mapping[str, Any]) -> str:
     template = EVENTS.get(kind)
     if template is None:
         return kind
-    return _filled(template, {**data, "by": _(RESUMED_BY.get(str(data.get("by")), N_("something else happened")))})
+    return _filled(
+        template, {**data, "by": _(RESUMED_BY.get(str(data.get("by")), N_("something else happened")))}
+    )
 
 
 def trace_text(item: Mapping[str, Any]) -> str:

@@ -68,15 +68,17 @@ class WorkflowAdmin(EntityAdmin):
             "definition": pretty(definition),
             "draft_differs": current is not None and row.draft not in (None, current.definition),
             "draft": pretty(row.draft),
-            "versions": Version.objects.filter(**scope, workflow_id=row.pk).defer("definition").order_by("-number")[
-                :VERSIONS
-            ],
+            "versions": Version.objects.filter(**scope, workflow_id=row.pk)
+            .defer("definition")
+            .order_by("-number")[:VERSIONS],
         }
 
 
 def _steps(entity_id: int, version_id: int | None) -> list[dict[str, Any]]:
     actions: dict[int, list[dict[str, Any]]] = {}
-    for action in Action.objects.filter(entity_id=entity_id, step__version_id=version_id).order_by("position"):
+    for action in Action.objects.filter(entity_id=entity_id, step__version_id=version_id).order_by(
+        "position"
+    ):
         actions.setdefault(action.step_id, []).append(_action(action.key, action.type, action.config))
     steps = Step.objects.filter(entity_id=entity_id, version_id=version_id).order_by("position")
     return [{"key": step.key, "name": step.name, "actions": actions.get(step.pk, [])} for step in steps]

@@ -21,7 +21,10 @@ def reported() -> Iterator[None]:
         yield
     except WorkflowError as problem:
         fields = problem.extra.get("fields") or {}
-        lines = [f"{problem.code}: {_(problem.detail)}", *(f"  {name}: {text}" for name, text in fields.items())]
+        lines = [
+            f"{problem.code}: {_(problem.detail)}",
+            *(f"  {name}: {text}" for name, text in fields.items()),
+        ]
         raise CommandError("\n".join(lines)) from problem
 
 

@@ -79,9 +79,7 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     """The context as it stands: what was written at the last pause and the outputs since (G4); NotFound."""
     row = (
         Execution.objects.filter(entity_id=entity_id, pk=execution_id)
-        .values(
-            "context", "context_seq", "version_id", "workflow_id", number=F("version__number")
-        )
+        .values("context", "context_seq", "version_id", "workflow_id", number=F("version__number"))
         .first()
     )
     if row is None:
@@ -104,6 +102,8 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     keys = _output_keys(entity_id, row["version_id"]) if runs else {}
     for step, action, kind, output in runs:
         category = kind.partition(".")[0]
+        if category == "flow":  # a note on the step run, not data (A2)
+            continue
         context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
     context["workflow"] = {
         "id": str(row["workflow_id"]),

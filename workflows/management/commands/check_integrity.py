@@ -30,7 +30,10 @@ class Command(BaseCommand):
             for finding in findings:
                 self._show(finding)
         if broken:
-            raise CommandError(_("%(count)d of %(all)d invariants are broken.") % {"count": len(broken), "all": len(findings)})
+            raise CommandError(
+                _("%(count)d of %(all)d invariants are broken.")
+                % {"count": len(broken), "all": len(findings)}
+            )
 
     def _show(self, finding: Finding) -> None:
         verdict = f"BROKEN {finding.count}" if finding.count else "ok"

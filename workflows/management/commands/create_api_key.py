@@ -20,7 +20,9 @@ class Command(BaseCommand):
         """One entity, or the platform."""
         scope = parser.add_mutually_exclusive_group(required=True)
         scope.add_argument("--entity", help="the CRM's id of the one entity that the key acts in")
-        scope.add_argument("--platform", action="store_true", help="a key that names an entity in each request")
+        scope.add_argument(
+            "--platform", action="store_true", help="a key that names an entity in each request"
+        )
         parser.add_argument("--name", required=True, help="who uses it")
         parser.add_argument("--role", required=True, choices=Role.values)
 
@@ -29,5 +31,7 @@ class Command(BaseCommand):
         entity = None if options["platform"] else find_entity(options["entity"])
         with reported():
             key, secret = create_api_key(entity=entity, name=options["name"], role=options["role"])
-        self.stderr.write(f"created {key.name} {key.role} {entity.external_id if entity else 'platform'}; shown once:")
+        self.stderr.write(
+            f"created {key.name} {key.role} {entity.external_id if entity else 'platform'}; shown once:"
+        )
         self.stdout.write(secret)

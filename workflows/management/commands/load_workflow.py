@@ -49,7 +49,10 @@ class Command(BaseCommand):
             for line in lines:
                 self.stderr.write(f"{path} {line}")
         if failed:
-            raise CommandError(_("%(failed)d of %(all)d files were refused.") % {"failed": failed, "all": len(options["files"])})
+            raise CommandError(
+                _("%(failed)d of %(all)d files were refused.")
+                % {"failed": failed, "all": len(options["files"])}
+            )
 
 
 def _load(entity: Entity, path: Path, *, publish: bool) -> str:

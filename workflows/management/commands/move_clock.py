@@ -17,12 +17,16 @@ from workflows.services.entities import set_clock_offset
 class Command(BaseCommand):
     """`move_clock --by PT25H`, as often as needed, then `move_clock --reset`."""
 
-    help = "Move the engine's clock forward, or back to real time; refused outside demo and test installations."
+    help = (
+        "Move the engine's clock forward, or back to real time; refused outside demo and test installations."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """How far, or back."""
         move = parser.add_mutually_exclusive_group(required=True)
-        move.add_argument("--by", metavar="ISO8601", help="a duration such as PT25H or P3D, added to the present offset")
+        move.add_argument(
+            "--by", metavar="ISO8601", help="a duration such as PT25H or P3D, added to the present offset"
+        )
         move.add_argument("--reset", action="store_true", help="back to real time")
 
     def handle(self, *args: Any, **options: Any) -> None:

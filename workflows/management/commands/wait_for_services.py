@@ -70,4 +70,8 @@ def broker() -> str | None:
     return None
 
 
-PARTS: dict[str, Callable[[], str | None]] = {"database": database, "migrations": migrations, "broker": broker}
+PARTS: dict[str, Callable[[], str | None]] = {
+    "database": database,
+    "migrations": migrations,
+    "broker": broker,
+}
