@@ -113,7 +113,7 @@ def _shown(message: Message) -> str:
 
 
 def _translated(message: Message) -> bool:
-    strings = [message.string] if isinstance(message.string, str) else message.string
+    strings = [message.string] if isinstance(message.string, str) else list(message.string or ())
     return bool(strings) and all(strings)
 
 
