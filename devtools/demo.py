@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import requests
+
 from devtools.processes import ProcessError, wait_for
+from devtools.sandbox.client import SandboxError
 from devtools.server import ServerError
 from devtools.signals import interruptible
 from devtools.stage import ENTITY, Api, Stage, raised, seed_sandbox
@@ -33,7 +36,10 @@ def main() -> int:
     story = Story()
     began = time.monotonic()
     try:
-        with interruptible(), raised(env="demo", database="boostflow_demo", fresh=True, say=story.aside) as stage:
+        with (
+            interruptible(),
+            raised(env="demo", database="boostflow_demo", fresh=True, say=story.aside) as stage,
+        ):
             operator = prepare(stage, story)
             first = qualify_lead(stage, operator, story)
             second = follow_up(stage, operator, story)
@@ -44,7 +50,7 @@ def main() -> int:
     except KeyboardInterrupt:
         story.aside("stopped")
         return 130
-    except (Unexpected, ProcessError, ServerError) as problem:
+    except (Unexpected, ProcessError, ServerError, SandboxError, requests.RequestException) as problem:
         print(f"\nThe demo failed: {problem}", file=sys.stderr)
         return 1
     story.chapter(f"Everything was as expected, and is stopped ({time.monotonic() - began:.0f} s)")
@@ -55,7 +61,14 @@ def prepare(stage: Stage, story: Story) -> Api:
     """One entity, its keys, two published workflows; the API as an administrator."""
     story.chapter("An entity and two workflows")
     stage.manage(
-        "create_entity", ENTITY, "--name", "La Cafetalera", "--timezone", "America/Guatemala", "--system-user", "sistema"
+        "create_entity",
+        ENTITY,
+        "--name",
+        "La Cafetalera",
+        "--timezone",
+        "America/Guatemala",
+        "--system-user",
+        "sistema",
     )
     seed_sandbox(stage, create_key(stage, "events"))
     for path in WORKFLOWS:
@@ -123,7 +136,7 @@ def say(stage: Stage, story: Story, contact: str, name: str, text: str) -> dict[
 
 def heard(stage: Stage, contact: str) -> list[dict[str, Any]]:
     """What the engine sent to the contact."""
-    return [line for line in stage.sandbox.conversation(ENTITY, contact) if line["direction"] == "outbound"]
+    return [line for line in stage.sandbox.conversation(ENTITY, contact) if line["direction"] == "out"]
 
 
 def hear(stage: Stage, story: Story, contact: str, name: str, count: int) -> None:
@@ -139,7 +152,9 @@ def reach(stage: Stage, operator: Api, execution: str, status: str) -> None:
     def reached() -> bool:
         found = operator.get(f"executions/{execution}/")
         if found["status"] == "paused_error" != status:
-            raise Unexpected(f"execution {execution} stands in paused_error: {found['reason']} {found['error']}")
+            raise Unexpected(
+                f"execution {execution} stands in paused_error: {found['reason']} {found['error']}"
+            )
         return bool(found["status"] == status)
 
     until(stage, reached, f"execution {execution} is {status}")

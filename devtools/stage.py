@@ -28,7 +28,7 @@ CHATS: list[dict[str, Any]] = [
     {"id": "ch-beto", "contact_id": "c-beto", "channel": "whatsapp"},
 ]
 USERS: list[dict[str, Any]] = [
-    {"id": "sistema", "name": "Sistema", "employee_id": "e-0", "admin": True},
+    {"id": "sistema", "name": "Sistema", "employee_id": "e-0"},
     {"id": "vendedora-1", "name": "Vera", "employee_id": "e-1"},
     {"id": "soporte-1", "name": "Saúl", "employee_id": "e-2"},
 ]
@@ -84,7 +84,9 @@ class Api:
     @staticmethod
     def _answer(response: requests.Response) -> Any:
         if not response.ok:
-            raise ProcessError(f"{response.request.method} {response.url}: {response.status_code} {response.text}")
+            raise ProcessError(
+                f"{response.request.method} {response.url}: {response.status_code} {response.text}"
+            )
         return response.json()
 
 

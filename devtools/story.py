@@ -39,7 +39,7 @@ class Story:
     def timeline(self, title: str, timeline: Mapping[str, Any]) -> None:
         """An execution's timeline, an entry a line."""
         self.chapter(f"Timeline of {title}'s execution")
-        for entry in timeline["entries"]:
+        for entry in timeline["results"]:
             self._line("        " + describe(entry), stamp=False)
 
     def _in(self, colour: str, text: str) -> str:
@@ -53,9 +53,14 @@ class Story:
 def describe(entry: Mapping[str, Any]) -> str:
     """One entry of a timeline in one line."""
     at = str(entry["at"])[11:19]
-    if entry["type"] == "step_run":
-        output = f"  {entry['output']}" if entry.get("output") else ""
-        return f"{at}  step   {entry['step']}.{entry['action']} ({entry['action_type']}) {entry['status']}{output}"
-    if entry["type"] == "wait":
-        return f"{at}  wait   {entry['kind']} until {str(entry['deadline'])[:19]}: {entry['resolution'] or entry['state']}"
-    return f"{at}  event  {entry['kind']} by {entry['actor']}"
+    match entry["item"]:
+        case "step_run":
+            output = f"  {entry['output']}" if entry["output"] else ""
+            return f"{at}  step     {entry['step']}.{entry['action']} ({entry['type']}) {entry['status']}{output}"
+        case "wait":
+            end = entry["resolution"] or entry["state"]
+            return f"{at}  wait     for {entry['kind']} until {str(entry['deadline'])[:19]}: {end}"
+        case "attempt":
+            return f"{at}  attempt  {entry['number']} with key {entry['idempotency_key']}"
+        case _:
+            return f"{at}  event    {entry['kind']} by {entry['actor']}"

@@ -1,7 +1,7 @@
 """System checks that need no server."""
 
 import pytest
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from boostflow import checks
 

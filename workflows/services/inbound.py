@@ -68,7 +68,9 @@ def route_on(*, entity_id: int, message_ids: Sequence[UUID]) -> None:
     if not message_ids:
         return
     entity = Entity.objects.get(pk=entity_id)
-    for message in InboundMessage.objects.filter(pk__in=list(message_ids), entity_id=entity_id).order_by("id"):
+    for message in InboundMessage.objects.filter(pk__in=list(message_ids), entity_id=entity_id).order_by(
+        "id"
+    ):
         _decide(entity, message.pk, message.event, trace=message.trace)
 
 
@@ -97,7 +99,9 @@ def _first_answer(entity_id: int, event: Mapping[str, Any]) -> Decision:
     first = InboundMessage.objects.get(
         entity_id=entity_id, channel=event["channel"], message_id=event["message_id"]
     )
-    return Decision(first.outcome, first.execution_id, first.workflow_id, first.reason or None, duplicate=True)
+    return Decision(
+        first.outcome, first.execution_id, first.workflow_id, first.reason or None, duplicate=True
+    )
 
 
 def _decide(

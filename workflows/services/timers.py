@@ -56,7 +56,11 @@ def fire(*, entity_id: int, wait_id: UUID) -> bool:
             return _expire_reservation(wait)
         if wait.state != "open":
             return False
-        return _delay_over(execution, frame, wait) if wait.kind == "delay" else _timed_out(execution, frame, wait)
+        return (
+            _delay_over(execution, frame, wait)
+            if wait.kind == "delay"
+            else _timed_out(execution, frame, wait)
+        )
 
 
 def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
@@ -98,6 +102,8 @@ def _delay_over(execution: Execution, frame: Frame, wait: Wait) -> bool:
 
 def _expire_reservation(wait: Wait) -> bool:
     """The question's outcome is unknown and its time is over: the slot goes free (decision 12)."""
-    kept = slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=clock.now(), state="cancelled")
+    kept = slots.free_slots(
+        entity_id=wait.entity_id, frame_id=wait.frame_id, now=clock.now(), state="cancelled"
+    )
     inbound.route_on(entity_id=wait.entity_id, message_ids=kept)
     return True

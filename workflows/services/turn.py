@@ -112,9 +112,7 @@ class Turn:
         parameters = [*self._move_parameters("running", open_effect, lease), *self._run_parameters()]
         if open_effect:
             parameters += [self.entity_id, self.seq - 1, key, self.now()]
-        rows = tenancy.run_statement(
-            self.entity_id, FLUSH[self.closing is not None, open_effect], parameters
-        )
+        rows = tenancy.run_statement(self.entity_id, FLUSH[self.closing is not None, open_effect], parameters)
         if not rows:
             raise Stale
         self._written()
