@@ -13,7 +13,7 @@ from workflows.admin.navigation import UNFOLD as UNFOLD  # django-unfold reads i
 
 env = environment()
 ENV = env.env
-DEBUG = env.debug
+DEBUG = env.django_debug
 SECRET_KEY = env.secret_key.get_secret_value()
 if not SECRET_KEY:
     if ENV == "production":
@@ -77,7 +77,7 @@ DATABASES = databases(env)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis_url or local.redis_url()
 
-LANGUAGE_CODE = env.language
+LANGUAGE_CODE = env.console_language
 LANGUAGES = [("es", _("Spanish")), ("en", _("English"))]
 LOCALE_PATHS = [ROOT / "locale"]
 USE_TZ = True

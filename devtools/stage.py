@@ -19,6 +19,7 @@ from devtools.processes import ProcessError, Processes, free_port, python
 from devtools.sandbox.client import TOKEN, Sandbox
 
 ENTITY = "cafetalera"
+FRESH_BROKER = 1
 CONTACTS: list[dict[str, Any]] = [
     {"id": "c-ana", "name": "Ana"},
     {"id": "c-beto", "name": "Beto"},
@@ -102,10 +103,13 @@ def raised(
 ) -> Iterator[Stage]:
     """Everything started and ready; everything stopped at the end, whatever happened.
 
-    `fresh` begins with an empty database. With DATABASE_URL set, that database is used as it is.
+    `fresh` begins with an empty database and a broker number of its own, so that it may run beside another
+    installation of this checkout. With DATABASE_URL set, that database is used as it is.
     """
     with services.running(say):
         environ = {"ENV": env, **_database(database, fresh=fresh)}
+        if fresh and not environment().redis_url:
+            environ["REDIS_URL"] = local.redis_url().replace("virtual_host=0", f"virtual_host={FRESH_BROKER}")
         sandbox_port = sandbox_port or free_port()
         environ["CRM_BASE_URL"] = f"http://{HOST}:{sandbox_port}"
         environ["CRM_SERVICE_TOKEN"] = TOKEN

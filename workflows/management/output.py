@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.core.management.base import CommandError
-
 from django.utils.translation import gettext as _
 
 from workflows.definitions.violations import Violation
