@@ -19,7 +19,9 @@ def login(clean: object) -> Callable[..., Client]:
     """A client of a person with these memberships, oldest first, reading English."""
 
     def make(*entities: Entity, superuser: bool = False, role: str = "viewer") -> Client:
-        person = User.objects.create_user(f"person-{User.objects.count()}", is_staff=True, is_superuser=superuser)
+        person = User.objects.create_user(
+            f"person-{User.objects.count()}", is_staff=True, is_superuser=superuser
+        )
         for entity in entities:
             Membership.objects.create(user=person, entity=entity, role=role)
         client = Client(headers={"accept-language": "en"})

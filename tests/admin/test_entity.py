@@ -51,7 +51,9 @@ def test_a_membership_that_ended_ends_the_choice(
     assert "Acme" in client.get(EXECUTIONS).content.decode()
 
 
-def test_switching_needs_the_token(entity: Entity, other_entity: Entity, login: Callable[..., Client]) -> None:
+def test_switching_needs_the_token(
+    entity: Entity, other_entity: Entity, login: Callable[..., Client]
+) -> None:
     login(entity, other_entity)
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get())
@@ -87,7 +89,9 @@ def test_nobody_is_let_in_without_login(entity: Entity) -> None:
     assert response.headers["Location"].startswith("/admin/login/")
 
 
-@pytest.mark.parametrize("table", ["workflows/entity", "workflows/apikey", "workflows/membership", "auth/user"])
+@pytest.mark.parametrize(
+    "table", ["workflows/entity", "workflows/apikey", "workflows/membership", "auth/user"]
+)
 def test_accounts_are_the_superusers(table: str, entity: Entity, login: Callable[..., Client]) -> None:
     assert login(superuser=True).get(f"/admin/{table}/").status_code == 200
     assert login(entity, role="admin").get(f"/admin/{table}/").status_code == 403

@@ -42,10 +42,13 @@ def test_a_viewer_sees_lists_and_details(story: dict[str, Any], login: Callable[
     assert "1. Saludo: matches, and started an execution." in message
 
 
-def test_an_execution_says_what_happens_and_what_to_do(story: dict[str, Any], login: Callable[..., Client]) -> None:
+def test_an_execution_says_what_happens_and_what_to_do(
+    story: dict[str, Any], login: Callable[..., Client]
+) -> None:
     page = read(login(story["entity"]), f"workflows/execution/{story['execution']}/change/")
     assert (
-        "The execution waits for the contact&#x27;s reply. It goes on when the contact answers or the time is over." in page
+        "The execution waits for the contact&#x27;s reply. It goes on when the contact answers or the time is over."
+        in page
     )
     assert "Started with version 1." in page
     assert page.count("bf-row-wait") == 1
@@ -90,12 +93,18 @@ def test_nothing_can_be_changed(table: str, story: dict[str, Any], login: Callab
     ids = {**story, "inboundmessage": message_id(story["entity"])}
     for client in (login(story["entity"], role="admin"), login(superuser=True)):
         for path in (f"workflows/{table}/", f"workflows/{table}/{ids[table]}/change/"):
-            assert client.post(f"/admin/{path}", {"action": "delete_selected", "name": "x"}).status_code == 405
+            assert (
+                client.post(f"/admin/{path}", {"action": "delete_selected", "name": "x"}).status_code == 405
+            )
         for act in ("delete", "history"):
             assert client.get(f"/admin/workflows/{table}/{ids[table]}/{act}/").status_code == 404
         assert client.get(f"/admin/workflows/{table}/add/").status_code == 404
     with tenancy.entity(story["entity"].pk):
-        assert (Workflow.objects.count(), Execution.objects.count(), InboundMessage.objects.count()) == (1, 1, 1)
+        assert (Workflow.objects.count(), Execution.objects.count(), InboundMessage.objects.count()) == (
+            1,
+            1,
+            1,
+        )
         assert Workflow.objects.get().name == "Saludo"
 
 

@@ -22,13 +22,20 @@ from workflows.services.entities import digest
 def test_an_entity_is_created_once(run: Callable[..., Ran]) -> None:
     arguments = ("101", "--name", "Uno", "--timezone", "America/Guatemala", "--system-user", "u-9")
     assert run("create_entity", *arguments).out == "created 101 Uno\n"
-    assert run("create_entity", "101", "--name", "Otro", "--timezone", "Europe/Madrid").out == "exists 101 Uno\n"
+    assert (
+        run("create_entity", "101", "--name", "Otro", "--timezone", "Europe/Madrid").out == "exists 101 Uno\n"
+    )
     entity = Entity.objects.get()
-    assert (entity.name, str(entity.timezone), entity.workflow_system_user_id) == ("Uno", "America/Guatemala", "u-9")
+    assert (entity.name, str(entity.timezone), entity.workflow_system_user_id) == (
+        "Uno",
+        "America/Guatemala",
+        "u-9",
+    )
 
 
 @pytest.mark.parametrize(
-    ("external_id", "timezone"), [("101", "Nowhere/City"), ("x" * 65, "America/Guatemala"), ("", "America/Guatemala")]
+    ("external_id", "timezone"),
+    [("101", "Nowhere/City"), ("x" * 65, "America/Guatemala"), ("", "America/Guatemala")],
 )
 def test_a_wrong_entity_is_refused(external_id: str, timezone: str, run: Callable[..., Ran]) -> None:
     assert run("create_entity", external_id, "--name", "Uno", "--timezone", timezone).code == 1
@@ -84,7 +91,11 @@ def test_a_file_becomes_a_draft_and_then_a_version(
 
 
 def test_the_same_name_in_another_entity_is_another_workflow(
-    entity: Entity, other_entity: Entity, document: Callable[..., Any], run: Callable[..., Ran], tmp_path: Path
+    entity: Entity,
+    other_entity: Entity,
+    document: Callable[..., Any],
+    run: Callable[..., Ran],
+    tmp_path: Path,
 ) -> None:
     path = write(tmp_path / "a.json", document())
     assert run("load_workflow", path, "--entity", "acme").code == 0
@@ -97,7 +108,10 @@ def test_all_violations_are_printed_and_other_files_loaded(
     entity: Entity, document: Callable[..., Any], run: Callable[..., Ran], tmp_path: Path
 ) -> None:
     bad = document(name="Mala")
-    bad["steps"] = [{"key": "vacio", "actions": []}, {"key": "b", "actions": [{"key": "x", "type": "flow.nothing", "config": {}}]}]
+    bad["steps"] = [
+        {"key": "vacio", "actions": []},
+        {"key": "b", "actions": [{"key": "x", "type": "flow.nothing", "config": {}}]},
+    ]
     files = [write(tmp_path / "bad.json", bad), write(tmp_path / "good.json", document())]
     ran = run("load_workflow", *files, "--entity", "acme")
     assert ran.code == 1
@@ -109,7 +123,9 @@ def test_all_violations_are_printed_and_other_files_loaded(
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"text"', ""])
-def test_what_is_no_definition_is_refused(text: str, entity: Entity, run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_what_is_no_definition_is_refused(
+    text: str, entity: Entity, run: Callable[..., Ran], tmp_path: Path
+) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)
     ran = run("load_workflow", path, tmp_path / "missing.json", "--entity", "acme")
@@ -132,7 +148,9 @@ def test_a_wrong_move_is_refused(text: str, run: Callable[..., Ran]) -> None:
     assert not Clock.objects.exists()
 
 
-def test_the_clock_of_production_does_not_move(run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_of_production_does_not_move(
+    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(settings, "ENV", "production")
     assert run("move_clock", "--by", "PT1H").code == 1
     assert not Clock.objects.exists()

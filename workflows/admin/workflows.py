@@ -49,7 +49,7 @@ class WorkflowAdmin(EntityAdmin):
     @display(description=_("Version"))
     def show_version(self, row: Workflow) -> str:
         """The published one."""
-        return "—" if row.current_version is None else str(row.current_version)
+        return str(getattr(row.current_version, "number", "—"))
 
     def detail(self, request: HttpRequest, row: Workflow) -> dict[str, Any]:
         """The published version's rows, or the draft where there is none."""
