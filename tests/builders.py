@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 from django.test import Client
@@ -62,12 +62,12 @@ class Api:
             self.headers["Authorization"] = f"Bearer {secret}"
 
     def call(
-        self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str
+        self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: Any
     ) -> HttpResponse:
         """One request; `raw` is sent as it is. `X_Entity_Id` is spelt as a keyword."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-        found: HttpResponse = self.client.generic(
+        found: HttpResponse = cast(Any, self.client).generic(
             method,
             f"/api/v1/{path}",
             data,
@@ -76,23 +76,23 @@ class Api:
         )
         return found
 
-    def get(self, path: str, **headers: str) -> HttpResponse:
+    def get(self, path: str, **headers: Any) -> HttpResponse:
         """GET."""
         return self.call("GET", path, **headers)
 
-    def post(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+    def post(self, path: str, body: Any = None, **headers: Any) -> HttpResponse:
         """POST."""
         return self.call("POST", path, body, **headers)
 
-    def put(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+    def put(self, path: str, body: Any = None, **headers: Any) -> HttpResponse:
         """PUT."""
         return self.call("PUT", path, body, **headers)
 
-    def delete(self, path: str, **headers: str) -> HttpResponse:
+    def delete(self, path: str, **headers: Any) -> HttpResponse:
         """DELETE."""
         return self.call("DELETE", path, **headers)
 
 
-def body_of(response: HttpResponse) -> Any:
+def body_of(response: Any) -> Any:
     """The JSON of an answer."""
     return json.loads(response.content)

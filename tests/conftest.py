@@ -48,6 +48,9 @@ def database(django_db_blocker: DjangoDbBlocker) -> Iterator[list[str]]:
         for alias in aliases:
             alias["NAME"] = name
         settings.ENV = "test"
+        settings.WHITENOISE_AUTOREFRESH = (
+            True  # looks for a static file when asked: listing all per client is slow
+        )
         call_command("migrate", database="owner", verbosity=0, interactive=False)
         with connections["owner"].cursor() as cursor:
             cursor.execute(f'alter database "{name}" set synchronous_commit = off')

@@ -155,7 +155,7 @@ def test_what_cannot_be_stored_is_replaced(entity: Entity, api: Clients, event: 
 @pytest.mark.parametrize(
     ("raw", "status", "code"),
     [
-        (b"", 400, "parse_error"),
+        (b"", 422, "invalid"),
         (b"{", 400, "parse_error"),
         (b"\xff{}", 400, "parse_error"),
         (b'{"text": NaN}', 400, "parse_error"),

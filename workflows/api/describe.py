@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -34,7 +34,7 @@ def problems_of(*statuses: int) -> dict[tuple[int, str], OpenApiResponse]:
 class EntitySchema(AutoSchema):
     """Adds the header that names the entity to every operation that takes a key."""
 
-    def get_override_parameters(self) -> list[OpenApiParameter]:
+    def get_override_parameters(self) -> list[Any]:
         """The view's own parameters and the header."""
         own: list[Any] = super().get_override_parameters()
         if not self.view.authentication_classes:
@@ -48,11 +48,11 @@ class EntitySchema(AutoSchema):
         return [header, *own]
 
 
-class ApiKeyScheme(OpenApiAuthenticationExtension):
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """`Authorization: Bearer <key>`."""
 
-    target_class: ClassVar = "workflows.api.auth.ApiKeyAuthentication"
-    name: ClassVar = "ApiKey"
+    target_class = "workflows.api.auth.ApiKeyAuthentication"
+    name = "ApiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
         """The scheme as OpenAPI says it."""

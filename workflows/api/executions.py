@@ -29,7 +29,7 @@ from workflows.api.pagination import PageQuery, answer, decode, read_instant, re
 from workflows.api.parsers import storable
 from workflows.errors import N_, InvalidInput
 from workflows.models import Entity, Role
-from workflows.selectors.timeline import SOURCES
+from workflows.selectors.timeline import SOURCES, Place
 from workflows.services import acts
 
 
@@ -153,16 +153,18 @@ def _detail(entity: Entity, execution_id: UUID) -> dict[str, object]:
     return execution_detail(row).model_dump(mode="json")
 
 
-def _place(cursor: str | None) -> tuple[object, ...] | None:
+def _place(cursor: str | None) -> Place | None:
     """The position of a timeline's cursor, whose id has the type of its kind."""
     position = decode(cursor, read_instant, str, str)
-    if position is not None:
-        _at, kind, found = position
-        id_type = SOURCES[kind][2] if kind in SOURCES else None
-        try:
-            if id_type is None or len(found) > 36 or (id_type is int and int(found) >= 2**63):
-                raise ValueError(found)
-            id_type(found)
-        except ValueError as error:
-            raise InvalidInput(fields={"cursor": N_("The cursor is not one of this list.")}) from error
-    return position
+    if position is None:
+        return None
+    at, kind, found = position
+    try:
+        if kind not in SOURCES or len(found) > 36:
+            raise ValueError(found)
+        value = SOURCES[kind][2](found)
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise ValueError(found)
+    except ValueError as error:
+        raise InvalidInput(fields={"cursor": N_("The cursor is not one of this list.")}) from error
+    return at, kind, found

@@ -54,7 +54,10 @@ def _finite(text: str) -> float:
 
 
 def storable(value: Any, depth: int = 0) -> Any:
-    """The value with U+FFFD for what PostgreSQL cannot store (NUL, lone surrogates); InvalidInput if it nests too deep."""
+    """The value with U+FFFD for what PostgreSQL cannot store (NUL, lone surrogates).
+
+    InvalidInput if it nests too deep.
+    """
     if depth > MAX_DEPTH:
         raise InvalidInput(N_("The body nests too deep."), limit=MAX_DEPTH)
     if isinstance(value, str):

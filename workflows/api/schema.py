@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.renderers import TemplateHTMLRenderer
@@ -19,15 +19,15 @@ class SchemaView(SpectacularAPIView):
 class DocsView(SpectacularSwaggerView):
     """Swagger UI from this installation's own files, public."""
 
-    renderer_classes: ClassVar = [TemplateHTMLRenderer]
+    renderer_classes = [TemplateHTMLRenderer]
     url_name = "schema"
 
 
 class NowhereView(APIView):
     """A path of the interface that does not exist, or an id that is none: 404 like any other."""
 
-    authentication_classes: ClassVar = []
-    permission_classes: ClassVar = []
+    authentication_classes = []
+    permission_classes = []
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> NoReturn:

@@ -67,7 +67,8 @@ class WorkflowsView(APIView):
     def post(self, request: Request) -> Response:
         """The body is the definition; it is stored as the draft only if it breaks no rule."""
         entity = caller(request).entity
-        saved = publishing.create_workflow(entity=entity, document=request.data)
+        document: Any = request.data
+        saved = publishing.create_workflow(entity=entity, document=document)
         return Response(saved_out(entity, saved), status=201)
 
 
@@ -110,7 +111,8 @@ class DraftView(APIView):
     def put(self, request: Request, workflow_id: UUID) -> Response:
         """Saved only if it breaks no rule; published versions stay as they are."""
         entity = caller(request).entity
-        saved = publishing.save_draft(entity=entity, workflow_id=workflow_id, document=request.data)
+        document: Any = request.data
+        saved = publishing.save_draft(entity=entity, workflow_id=workflow_id, document=document)
         return Response(saved_out(entity, saved))
 
 

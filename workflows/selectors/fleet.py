@@ -15,8 +15,12 @@ from workflows.models import MessageOutcome
 HOUR_MS = 3_600_000
 PAUSED = ("waiting_for_reply", "delayed", "pending_approval", "queued_wait_conflict", "paused_error")
 
-_RUNNING = "select count(*), count(*) filter (where lease_until < clock_timestamp()) from workflows_frame where status = 'running'"
-_BY_STATUS = "select status, count(*) from workflows_execution where status not in ('running', 'completed') group by status"
+_RUNNING = """
+select count(*), count(*) filter (where lease_until < clock_timestamp()) from workflows_frame where status = 'running'
+"""
+_BY_STATUS = """
+select status, count(*) from workflows_execution where status not in ('running', 'completed') group by status
+"""
 _DUE = """
 select count(*), coalesce(extract(epoch from boostflow_now() - min(due_at)), 0)::float8
 from workflows_timer where due_at <= boostflow_now()
