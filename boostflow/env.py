@@ -38,7 +38,9 @@ class Environment(BaseSettings):
     crm_timeout: float = Field(
         10.0, gt=0, le=20, description="Seconds for one call to the CRM, connect to last byte."
     )
-    console_language: Literal["es", "en"] = Field("es", description="Language of console and API texts by default.")
+    console_language: Literal["es", "en"] = Field(
+        "es", description="Language of console and API texts by default."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Lowest level logged."
     )

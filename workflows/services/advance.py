@@ -67,6 +67,8 @@ def advance(
         try:
             if _recover(turn):
                 _run(turn, perform, queue)
+        except ContextTooLarge as problem:
+            pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
         except Stale:
             if turn.closing is not None:
                 late.record(turn)

@@ -90,6 +90,7 @@ def move_execution(
     actor: str,
     event: str,
     reason: str = "",
+    error: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     context: Mapping[str, Any] | None = None,
     context_seq: int | None = None,
@@ -100,6 +101,7 @@ def move_execution(
     moved = Execution.objects.filter(pk=execution_id, entity_id=entity_id, status__in=list(sources)).update(
         status=target,
         reason=reason,
+        error=error,
         state_version=F("state_version") + 1,
         status_at=now,
         finished_at=now if target in FINAL else None,

@@ -13,6 +13,7 @@ from django.db import connection
 
 from workflows import clock, filters, tenancy
 from workflows import context as contexts
+from workflows.context import ContextTooLarge
 from workflows.contracts import Refusal
 from workflows.models import FINAL, Entity, Execution, Frame, InboundMessage, StepRun, Wait, Workflow
 from workflows.models.base import uuid7
@@ -196,8 +197,11 @@ def resume_with_reply(
     now: datetime,
 ) -> bool:
     """End an open reply wait with a reply or a time-out, and let the next action of the step run (S6, decision 8)."""
-    context = contexts.merge_reply(contexts.open_context(execution.context), reply)
-    context = contexts.merge_facts(context, facts)
+    try:
+        context = contexts.merge_reply(contexts.open_context(execution.context), reply)
+        context = contexts.merge_facts(context, facts)
+    except ContextTooLarge as problem:
+        return _too_large(execution, wait, problem, actor=actor, now=now)
     if not executions.move_execution(
         entity_id=entity_id,
         execution_id=execution.pk,
@@ -217,6 +221,26 @@ def resume_with_reply(
     )
     executions.wake_frame(entity_id=entity_id, frame_id=frame.pk)
     return True
+
+
+def _too_large(
+    execution: Execution, wait: Wait, problem: ContextTooLarge, *, actor: str, now: datetime
+) -> bool:
+    """The answer came and does not fit: the message is recorded, and an operator decides (decision 20)."""
+    moved = executions.move_execution(
+        entity_id=wait.entity_id,
+        execution_id=execution.pk,
+        sources=["waiting_for_reply"],
+        target="paused_error",
+        actor=actor,
+        event="paused",
+        reason="context_too_large",
+        error={"detail": problem.detail, **problem.extra},
+        now=now,
+    )
+    if moved:
+        slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=now)
+    return moved
 
 
 def _to_trigger(route: _Route) -> Decision | None:

@@ -11,6 +11,9 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import psycopg
+from django.db import connection
+
 from workflows import context as contexts
 from workflows import tenancy
 from workflows.context import Context
@@ -199,9 +202,14 @@ class Turn:
 
 def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     """Take the frame for this worker, or None: it has moved on, ended, or is another's."""
-    rows = tenancy.run_statement(
-        entity_id, CLAIM, [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
-    )
+    parameters = [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
+    try:
+        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
+    except (
+        psycopg.OperationalError
+    ):  # the server was restarted under an idle connection: nothing is in hand yet
+        connection.close()
+        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
     if not rows:
         return None
     (execution_id, version_of_state, step, action, visits, actions, sends, seq, claims, open_effect,
