@@ -152,3 +152,16 @@ def test_wrong_parameters_are_named(api: Clients, entity: Entity, query: str) ->
     response = api("viewer").get(f"workflows/?{query}")
     answer = body_of(response)
     assert (response.status_code, list(answer["fields"])) == (422, [query.partition("=")[0]])
+
+
+def test_rows_of_one_place_are_all_paged(api: Clients, make_workflow: Make) -> None:
+    client = api("editor")
+    ids = [str(make_workflow(automation(name=f"w{number}")).pk) for number in range(4)]
+    for workflow in ids:
+        client.delete(f"workflows/{workflow}/")
+    page = body_of(client.get("workflows/?limit=1&status=archived"))
+    seen = [row["id"] for row in page["results"]]
+    while page["next_cursor"]:
+        page = body_of(client.get(f"workflows/?limit=1&status=archived&cursor={page['next_cursor']}"))
+        seen += [row["id"] for row in page["results"]]
+    assert seen == ids
