@@ -264,7 +264,8 @@ class Call:
 class ActionType(ABC, Generic[C]):
     """One kind of action: a file that registers a subclass; nothing else changes.
 
-    `effect`, `limit_s` (seconds for one run) and `queue` tell the engine how to run it; `prompts` says that it sends
+    `effect`, `limit_s` (seconds for one run), `attempts` (where nothing was done) and `queue` tell the engine how
+    to run it; `prompts` says that it sends
     the contact a message, to which a reply may come before any wait is armed (decision 12).
     """
 
@@ -277,6 +278,7 @@ class ActionType(ABC, Generic[C]):
     effect: ClassVar[Effect] = Effect.NONE
     queue: ClassVar[Queue] = Queue.MAIN
     limit_s: ClassVar[float] = 20.0
+    attempts: ClassVar[int] = 3
     prompts: ClassVar[bool] = False
     delays: ClassVar[bool] = False
 

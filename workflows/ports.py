@@ -78,6 +78,11 @@ class Services(Protocol):
     """The services of one call, bound to its Auth, idempotency key and deadline."""
 
     @property
+    def honours_keys(self) -> bool:
+        """Whether a repeated idempotency key gets the first answer; asked of the CRM's capabilities."""
+        ...
+
+    @property
     def interactions(self) -> InteractionsService: ...
 
     @property

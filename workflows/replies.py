@@ -22,8 +22,14 @@ def reply_of(event: Mapping[str, Any], *, received_at: datetime) -> dict[str, An
     }
 
 
-def no_reply() -> dict[str, Any]:
-    """The reply of a wait whose time was over (decision 8)."""
+def gather(reply: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply with the text of a further message of the collect window (decision 34)."""
+    text = event.get("text")
+    return {**reply, "texts": [*reply["texts"], *([] if text is None else [text])]}
+
+
+def no_reply(*, delivery_failed: bool = False) -> dict[str, Any]:
+    """The reply of a wait whose time was over, or whose question did not arrive (decisions 8 and 36)."""
     return {
         "text": None,
         "texts": [],
@@ -32,5 +38,5 @@ def no_reply() -> dict[str, Any]:
         "message_id": None,
         "received_at": None,
         "timed_out": True,
-        "delivery_failed": False,
+        "delivery_failed": delivery_failed,
     }

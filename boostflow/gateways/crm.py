@@ -157,10 +157,16 @@ class CrmContacts:
 class CrmServices:
     """The services of one call."""
 
+    crm: Crm
     interactions: CrmInteractions
     assignments: CrmAssignments
     notifications: CrmNotifications
     contacts: CrmContacts
+
+    @property
+    def honours_keys(self) -> bool:
+        """From `GET /capabilities`; raises if that is not known."""
+        return self.crm.capabilities().idempotency_keys
 
 
 class Crm:
@@ -178,7 +184,11 @@ class Crm:
         ends = time.monotonic() + deadline_s
         caller = _Caller(self._client, auth, idempotency_key, ends, self._limit_s)
         return CrmServices(
-            CrmInteractions(caller), CrmAssignments(caller), CrmNotifications(caller), CrmContacts(caller)
+            self,
+            CrmInteractions(caller),
+            CrmAssignments(caller),
+            CrmNotifications(caller),
+            CrmContacts(caller),
         )
 
     def capabilities(self) -> Capabilities:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -41,6 +41,7 @@ class Halt:
 
     state: State
     reason: str
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 Move = Proceed | Pause | Finish | Halt
@@ -94,5 +95,5 @@ def _transfer(automation: Automation, before: State, ran: State, key: str) -> Pr
     visits: Mapping[str, int] = ran.visits
     count = visits.get(key, 0) + 1
     if count > automation.max_step_visits:
-        return Halt(before, "max_step_visits_exceeded")
+        return Halt(before, "max_step_visits_exceeded", {"step": key})
     return Proceed(replace(ran, step=automation.index[key], action=0, visits={**visits, key: count}))

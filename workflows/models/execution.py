@@ -113,6 +113,8 @@ class Frame(EntityRow):
     actions = models.SmallIntegerField(default=0)
     sends = models.SmallIntegerField(default=0)
     claims = models.SmallIntegerField(default=0)
+    attempt = models.SmallIntegerField(default=0)
+    retry = models.SmallIntegerField(default=0)
     open_effect = models.BooleanField(default=False)
     lease_until = models.DateTimeField()
 
@@ -146,6 +148,7 @@ class StepRunStatus(models.TextChoices):
     DONE = "done", _("Done")
     FAILED = "failed", _("Failed")
     CANCELLED = "cancelled", _("Cancelled")
+    SKIPPED = "skipped", _("Skipped")
 
 
 class StepRun(EntityRow):

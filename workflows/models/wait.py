@@ -53,6 +53,7 @@ class Wait(EntityRow):
     created_at = models.DateTimeField()
     armed_at = models.DateTimeField(null=True)
     deadline = models.DateTimeField(null=True)
+    gathered = models.JSONField(null=True)
     kept_message = relation("workflows.InboundMessage", null=True, related_name="kept_by")
     resolved_at = models.DateTimeField(null=True)
     resolution = models.CharField(max_length=32, blank=True, default="")

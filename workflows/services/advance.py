@@ -7,23 +7,22 @@ next pause or the end. Whoever claims a frame with an announced effect knows tha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
-from django.conf import settings
-from django.utils.module_loading import import_string
 
 from workflows import hints
 from workflows.context import ContextTooLarge
-from workflows.contracts import ActionType, Call, Config, Effect, Outcome
+from workflows.contracts import Config, Effect
 from workflows.definitions.binding import BindFailed
 from workflows.definitions.model import Action
 from workflows.engine.interpreter import Finish, Halt, Pause, Proceed, action_at, after, check_budget
-from workflows.errors import ActionFailure
-from workflows.services import late, pauses
+from workflows.engine.retry import GiveUp
+from workflows.services import calls, late, pauses
+from workflows.services.calls import WORKER_LOST, Failure, Perform, call_directly
 from workflows.services.turn import Closing, Stale, Turn, claim
 
 log = structlog.get_logger(__name__)
@@ -32,21 +31,6 @@ TURN_SECONDS = 2.0
 TURN_ACTIONS = 50
 MAX_CLAIMS = 3
 """Claims without progress before the frame is set aside as `poisoned`."""
-
-Perform = Callable[[ActionType[Any], Call, Config], Outcome]
-
-
-def call_directly(handler: ActionType[Any], call: Call, config: Config) -> Outcome:
-    """Run an action without Celery's task around it: tests and tools."""
-    return handler.run(call, config)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why an action did not give an outcome, as it is stored and shown."""
-
-    reason: str
-    error: Mapping[str, Any]
 
 
 def advance(
@@ -78,11 +62,22 @@ def advance(
 def _recover(turn: Turn) -> bool:
     """Whether the turn may go on: an effect that nobody recorded, or a frame that kills its workers, may not."""
     if turn.open_effect:
-        pauses.outcome_unknown(turn)
-        return False
+        return _recover_effect(turn)
     if turn.claims > MAX_CLAIMS:
         pauses.halt(turn, "poisoned", {"detail": "the frame was claimed again and again without progress"})
         return False
+    return True
+
+
+def _recover_effect(turn: Turn) -> bool:
+    """A call was announced and its worker never said how it ended: made again where that is safe."""
+    action = action_at(turn.version.automation, turn.state)
+    verdict = calls.after_failure(turn, action, WORKER_LOST)
+    if isinstance(verdict, GiveUp):
+        pauses.outcome_unknown(turn, verdict.reason, WORKER_LOST.error)
+        return False
+    turn.closing = Closing(turn.seq - 1, "open", None, WORKER_LOST.error, turn.now())
+    turn.flush()
     return True
 
 
@@ -117,7 +112,13 @@ def _has_chat(turn: Turn, action: Action) -> bool:
 
 
 def _bind(turn: Turn, action: Action) -> tuple[Config, Mapping[str, Any]] | Failure:
-    """The action's config with its templates rendered, and the same as stored."""
+    """The action's config with its templates rendered, and the same as stored.
+
+    A further attempt sends what the first one sent: its key names that request and no other.
+    """
+    if turn.attempt:
+        given = pauses.announced_input(turn)
+        return action.handler.config.model_validate(given), given
     try:
         return action.bind(turn.context.document)
     except BindFailed as failure:
@@ -128,15 +129,12 @@ def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], 
     """Run one action and take its move; whether the turn goes on."""
     began = turn.now()
     has_effect = action.handler.effect is not Effect.NONE
-    key = ""
-    if has_effect:
-        key = f"{turn.execution_id}:{turn.version.automation.steps[turn.state.step].key}:{_visit(turn)}:{action.key}:0"
-        if not pauses.announce(turn, action, given, key):
-            return False
-    result = _perform(turn, action, config, key, perform)
+    key = calls.idempotency_key(turn, action) if has_effect else ""
+    if has_effect and not pauses.announce(turn, action, given, key):
+        return False
+    result = calls.perform_action(turn, action, config, key, perform)
     if isinstance(result, Failure):
-        _close(turn, action, has_effect, given, began, "failed", None, result.error)
-        pauses.fail(turn, result.reason, result.error)
+        _failed(turn, action, given, began, result)
         return False
     move = after(turn.version.automation, turn.state, result, now=turn.now())
     output = result.output
@@ -146,12 +144,12 @@ def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], 
         try:
             turn.merge(action, output)
         except ContextTooLarge as problem:
-            error = {"detail": problem.detail, **problem.extra}
+            error = {"detail": problem.detail, "happened": has_effect, **problem.extra}
             _close(turn, action, has_effect, given, began, "failed", None, error)
             pauses.halt(turn, "context_too_large", error)
             return False
     if isinstance(move, Halt):
-        error = {"detail": move.reason}
+        error = {"detail": move.reason, **move.facts}
         _close(turn, action, has_effect, given, began, "failed", None, error)
         pauses.halt(turn, move.reason, error)
         return False
@@ -170,8 +168,23 @@ def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], 
             return pauses.pause(turn, action, seq, outcome)
 
 
-def _visit(turn: Turn) -> int:
-    return turn.state.visits.get(turn.version.automation.steps[turn.state.step].key, 1)
+def _failed(turn: Turn, action: Action, given: Mapping[str, Any], began: datetime, failure: Failure) -> None:
+    """Leave the call to a later attempt, or pause (A4). The lease is the retry's timer: the sweep finds it."""
+    if action.handler.effect is Effect.NONE:
+        turn.record(action, status="failed", given=given, started=began, error=failure.error)
+        pauses.halt(turn, failure.reason, failure.error)
+        return
+    verdict = calls.after_failure(turn, action, failure)
+    if isinstance(verdict, GiveUp):
+        unknown = verdict.reason == "outcome_unknown"
+        _close(turn, action, True, given, began, "open" if unknown else "failed", None, failure.error)
+        if unknown:
+            pauses.outcome_unknown(turn, verdict.reason, failure.error)
+        else:
+            pauses.halt(turn, verdict.reason, failure.error)
+        return
+    _close(turn, action, True, given, began, "open", None, failure.error)
+    turn.flush(lease=verdict.delay)
 
 
 def _close(
@@ -179,7 +192,7 @@ def _close(
     action: Action,
     has_effect: bool,
     given: Mapping[str, Any],
-    began: Any,
+    began: datetime,
     status: str,
     output: Mapping[str, Any] | None,
     error: Mapping[str, Any] | None,
@@ -189,32 +202,3 @@ def _close(
         return turn.record(action, status=status, given=given, started=began, output=output, error=error)
     turn.closing = Closing(turn.seq - 1, status, output, error, turn.now())
     return turn.seq - 1
-
-
-def _perform(turn: Turn, action: Action, config: Config, key: str, perform: Perform) -> Outcome | Failure:
-    """Call the handler; what it raises on purpose is a reason, anything else is a bug with an incident id."""
-    handler = action.handler
-    services = None
-    try:
-        if handler.category != "flow":
-            services = import_string(settings.SERVICES_FACTORY)(
-                auth=turn.auth, idempotency_key=key, deadline_s=handler.limit_s
-            )
-        call = Call(
-            context=turn.context.document,
-            now=turn.now(),
-            zone=turn.zone,
-            services=services,
-            auth=turn.auth if services is not None else None,
-            idempotency_key=key,
-            deadline_s=handler.limit_s,
-        )
-        return perform(handler, call, config)
-    except ActionFailure as failure:
-        return Failure(failure.reason, {"detail": failure.detail, **failure.extra})
-    except Exception as bug:
-        incident = str(uuid4())
-        log.exception("action_failed_unexpectedly", incident=incident, action=action.key, type=action.kind)
-        return Failure(
-            "unexpected", {"detail": f"{type(bug).__name__} in {action.kind}", "incident": incident}
-        )

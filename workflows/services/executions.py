@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -135,13 +136,29 @@ def wake_frame(*, entity_id: int, frame_id: UUID, queue: str = "interactive") ->
     hints.hint(entity_id=entity_id, frame_id=frame_id, state_version=state_version, queue=queue)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What an execution that was ended leaves to be done in the same transaction (`inbound.after_end`): its chat may
+    be free for the next in the queue, and messages that it had kept go on."""
+
+    contact_id: str | None
+    chat_id: str | None
+    kept: list[UUID]
+
+
 def cancel_execution(
-    *, entity_id: int, execution_id: UUID, actor: str, reason: str, state_version: int | None = None
-) -> list[UUID]:
+    *,
+    entity_id: int,
+    execution_id: UUID,
+    actor: str,
+    reason: str,
+    code: str = "",
+    state_version: int | None = None,
+) -> Ended:
     """End an execution at once from every non-final status, whatever it waits for; runs in the caller's scope.
 
-    A call in flight is still recorded on its step run and moves nothing. The kept messages that are returned
-    must be routed on by the caller in the same transaction (`services.inbound`).
+    A call in flight is still recorded on its step run and moves nothing. `code` is a reason's, where it was not a
+    person's act.
     """
     found = (
         Execution.objects.filter(pk=execution_id, entity_id=entity_id).values("contact_id", "chat_id").first()
@@ -160,12 +177,13 @@ def cancel_execution(
         target="cancelled",
         actor=actor,
         event="cancelled",
-        reason="",
+        reason=code,
         data={"why": reason, "from": locked.status},
         now=now,
     ):
         raise IllegalTransition(state_version=locked.state_version, present=locked.status)
-    return end_frames(entity_id=entity_id, execution_id=execution_id, now=now)
+    kept = end_frames(entity_id=entity_id, execution_id=execution_id, now=now)
+    return Ended(locked.contact_id, locked.chat_id, kept)
 
 
 def end_frames(*, entity_id: int, execution_id: UUID, now: datetime) -> list[UUID]:

@@ -10,15 +10,16 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from workflows import clock, filters, tenancy
 from workflows import context as contexts
 from workflows.context import ContextTooLarge
 from workflows.contracts import Refusal
-from workflows.models import FINAL, Entity, Execution, Frame, InboundMessage, StepRun, Wait, Workflow
+from workflows.models import FINAL, Entity, Execution, Frame, InboundMessage, StepRun, Timer, Wait, Workflow
 from workflows.models.base import uuid7
-from workflows.replies import reply_of
-from workflows.services import executions, slots
+from workflows.replies import gather, no_reply, reply_of
+from workflows.services import conflicts, executions, slots
 from workflows.services.versions import CompiledVersion, dumps, load_version
 
 PERSON_KINDS = frozenset({"text", "media", "audio", "location", "button", "list", "template_reply"})
@@ -73,6 +74,14 @@ def route_on(*, entity_id: int, message_ids: Sequence[UUID]) -> None:
         "id"
     ):
         _decide(entity, message.pk, message.event, trace=message.trace)
+
+
+def after_end(*, entity_id: int, ended: executions.Ended) -> None:
+    """Route on what an ended execution had kept, and give its slot to the next in the queue (decision 10)."""
+    route_on(entity_id=entity_id, message_ids=ended.kept)
+    conflicts.promote_next(
+        entity_id=entity_id, contact_id=ended.contact_id, chat_id=ended.chat_id, now=clock.now()
+    )
 
 
 def _insert(entity_id: int, event: Mapping[str, Any]) -> UUID | None:
@@ -130,24 +139,98 @@ def _decide(
 
 
 def _not_a_message(route: _Route) -> Decision | None:
-    """Echoes, reactions, receipts, edits and system messages go nowhere (decision 7)."""
+    """Echoes, reactions, receipts, edits and system messages start nothing (decision 7)."""
     event = route.event
-    if event["direction"] == "inbound" and event["author"] == "contact" and event["kind"] in PERSON_KINDS:
-        return None
+    if event["kind"] in PERSON_KINDS:
+        if event["direction"] == "inbound" and event["author"] == "contact":
+            return None
+        if event["author"] == "agent" and _take_over(route):
+            return Decision("ignored", reason="human_takeover")
+    if event["kind"] == "receipt" and (failed := _delivery_failed(route)):
+        return failed
     seen = {key: event[key] for key in ("direction", "author", "kind")}
     route.trace.append({"look": "message", "verdict": "ignored_kind", **seen})
     return Decision("ignored", reason="ignored_kind")
 
 
-def _to_wait(route: _Route) -> Decision | None:
-    """A wait of this contact and chat comes before every trigger (A12)."""
-    wait = Wait.objects.filter(
+def _take_over(route: _Route) -> bool:
+    """An agent writes in the chat: executions whose workflow says so end (decision 35)."""
+    active = list(
+        Execution.objects.filter(
+            entity_id=route.entity_id, contact_id=route.contact_id, chat_id=route.chat_id
+        )
+        .exclude(status__in=FINAL)
+        .order_by("id")
+        .values_list("pk", "version_id")
+    )
+    for execution_id, version_id in active:
+        version = load_version(entity_id=route.entity_id, version_id=version_id)
+        if version.automation.on_agent_message != "cancel":
+            continue
+        route.trace.append({"look": "agent", "verdict": "cancelled", "execution": str(execution_id)})
+        ended = executions.cancel_execution(
+            entity_id=route.entity_id,
+            execution_id=execution_id,
+            actor=f"message:{route.event['message_id']}",
+            reason="an agent wrote to the contact",
+            code="human_takeover",
+        )
+        after_end(entity_id=route.entity_id, ended=ended)
+    return any(item["look"] == "agent" for item in route.trace)
+
+
+def _delivery_failed(route: _Route) -> Decision | None:
+    """A failed receipt for the message whose answer is awaited takes the time-out path (decision 36)."""
+    payload = route.event.get("payload")
+    if not isinstance(payload, Mapping) or payload.get("status") != "failed":
+        return None
+    wait = _waiting(route).filter(state="open").first()
+    if wait is None:
+        return None
+    asked = StepRun.objects.filter(
+        entity_id=route.entity_id,
+        frame_id=wait.frame_id,
+        type__startswith="comms.",
+        output__message_id=route.event.get("reply_to"),
+    )
+    if not asked.exists():
+        return None
+    frame = Frame.objects.get(pk=wait.frame_id, entity_id=route.entity_id)
+    execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=route.entity_id)
+    resumed = resume_with_reply(
+        entity_id=route.entity_id,
+        execution=execution,
+        frame=frame,
+        wait=wait,
+        reply=no_reply(delivery_failed=True),
+        facts={},
+        resolution="delivery_failed",
+        actor=f"message:{route.event['message_id']}",
+        now=route.now,
+    )
+    if not resumed:
+        return None
+    route.trace.append(
+        {"look": "wait", "verdict": "resumed", "wait": str(wait.pk), "execution": str(execution.pk)}
+    )
+    return Decision("resumed", execution.pk, execution.workflow_id)
+
+
+def _waiting(route: _Route) -> QuerySet[Wait]:
+    """The reply waits of this contact and chat: one at most (A14)."""
+    waits: QuerySet[Wait] = Wait.objects.filter(
         entity_id=route.entity_id,
         contact_id=route.contact_id,
         chat_id=route.chat_id,
         kind="reply",
         state__in=["open", "reserved"],
-    ).first()
+    )
+    return waits
+
+
+def _to_wait(route: _Route) -> Decision | None:
+    """A wait of this contact and chat comes before every trigger (A12)."""
+    wait = _waiting(route).first()
     if wait is None:
         route.trace.append({"look": "wait", "verdict": "none"})
         return None
@@ -159,6 +242,8 @@ def _to_wait(route: _Route) -> Decision | None:
     if execution.status != "waiting_for_reply":
         route.trace.append({**found, "verdict": "not_waiting", "status": execution.status})
         return None
+    if wait.collect:
+        return _collect(route, wait, execution, found)
     resume_with_reply(
         entity_id=route.entity_id,
         execution=execution,
@@ -176,12 +261,34 @@ def _to_wait(route: _Route) -> Decision | None:
 
 def _keep(route: _Route, wait: Wait, execution: Execution, found: dict[str, str]) -> Decision | None:
     """The contact was faster than the question's acceptance: the first message is the reply (decision 12)."""
+    if wait.kept_message_id is not None and wait.collect:
+        return _collect(route, wait, execution, found)
     if wait.kept_message_id is not None:
         route.trace.append({**found, "verdict": "already_answered"})
         return None
-    Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(kept_message_id=route.message_id)
+    Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(
+        kept_message_id=route.message_id, gathered=reply_of(route.event, received_at=route.now)
+    )
     route.trace.append({**found, "verdict": "kept"})
     return Decision("kept", execution.pk, execution.workflow_id)
+
+
+def _collect(route: _Route, wait: Wait, execution: Execution, found: dict[str, str]) -> Decision:
+    """Gather the messages of the window that the first one opened; the timer resumes with all (decision 34)."""
+    if wait.gathered is None:
+        over = route.now + wait.collect
+        wait.gathered = reply_of(route.event, received_at=route.now)
+        Timer.objects.filter(wait_id=wait.pk).update(due_at=over, taken_until=None)
+        Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(
+            gathered=wait.gathered, deadline=over
+        )
+    else:
+        Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(
+            gathered=gather(wait.gathered, route.event)
+        )
+    route.trace.append({**found, "verdict": "gathered"})
+    outcome = "kept" if wait.state == "reserved" else "resumed"
+    return Decision(outcome, execution.pk, execution.workflow_id)
 
 
 def resume_with_reply(
@@ -240,6 +347,9 @@ def _too_large(
     )
     if moved:
         slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=now)
+        conflicts.promote_next(
+            entity_id=wait.entity_id, contact_id=wait.contact_id, chat_id=wait.chat_id, now=now
+        )
     return moved
 
 

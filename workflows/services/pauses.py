@@ -13,7 +13,7 @@ from workflows.definitions.model import Action
 from workflows.models import Execution, InboundMessage, StepRun, Timer, Wait
 from workflows.models.base import uuid7
 from workflows.replies import reply_of
-from workflows.services import inbound, slots
+from workflows.services import conflicts, inbound, slots
 from workflows.services.turn import Stale, Turn
 
 LEASE_MARGIN = 15.0
@@ -23,6 +23,10 @@ LEASE_MARGIN = 15.0
 def announce(turn: Turn, action: Action, given: Mapping[str, Any], key: str) -> bool:
     """Commit that the effect is about to be asked for; False: the reply slot is taken and the action stands unsent."""
     lease = action.handler.limit_s + LEASE_MARGIN
+    turn.attempt += 1
+    if turn.attempt > 1:
+        turn.flush(open_effect=True, key=key, lease=lease)
+        return True
     if action.reservation is None or turn.contact_id is None or turn.chat_id is None:
         turn.record(action, status="open", given=given, started=turn.now())
         turn.flush(open_effect=True, key=key, lease=lease)
@@ -43,8 +47,18 @@ def announce(turn: Turn, action: Action, given: Mapping[str, Any], key: str) -> 
             turn.record(action, status="open", given=given, started=turn.now())
             turn.flush(open_effect=True, key=key, lease=lease)
         else:
+            turn.attempt = 0
             turn.settle(status="queued_wait_conflict", event="queued", data={"action": action.key})
     return got
+
+
+def announced_input(turn: Turn) -> dict[str, Any]:
+    """What the open step run was announced with."""
+    with tenancy.entity(turn.entity_id):
+        given: dict[str, Any] = StepRun.objects.values_list("input", flat=True).get(
+            entity_id=turn.entity_id, frame_id=turn.frame_id, seq=turn.seq - 1
+        )
+        return given
 
 
 def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -> bool:
@@ -92,7 +106,7 @@ def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     """The reply came while the question was being sent: merge it and go on without pausing."""
     message = InboundMessage.objects.get(pk=wait.kept_message_id, entity_id=turn.entity_id)
     turn.context = contexts.merge_reply(
-        turn.context, reply_of(message.event, received_at=message.received_at)
+        turn.context, wait.gathered or reply_of(message.event, received_at=message.received_at)
     )
     slots.hold(wait=wait, now=clock.now(), resolution="reply")
     turn.flush()
@@ -151,24 +165,19 @@ def halt(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:
         _free(turn)
 
 
-fail = halt
-
-
-def outcome_unknown(turn: Turn) -> None:
-    """An effect was announced and never recorded: only a person can say whether it happened. Its reservation stays
-    until the question's time is over (decision 12)."""
-    turn.settle(
-        status="paused_error",
-        event="paused",
-        reason="outcome_unknown",
-        error={"detail": "the worker ended while the call was under way"},
-    )
+def outcome_unknown(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:
+    """Only a person can say whether the effect happened. Its step run stays open for a late answer, and its
+    reservation until the question's time is over (decision 12)."""
+    turn.settle(status="paused_error", event="paused", reason=reason, error=error)
 
 
 def _free(turn: Turn) -> None:
     kept = slots.free_slots(entity_id=turn.entity_id, frame_id=turn.frame_id, now=clock.now())
     turn.slot = False
     inbound.route_on(entity_id=turn.entity_id, message_ids=kept)
+    conflicts.promote_next(
+        entity_id=turn.entity_id, contact_id=turn.contact_id, chat_id=turn.chat_id, now=clock.now()
+    )
 
 
 def _lock(turn: Turn) -> None:

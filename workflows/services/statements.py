@@ -10,8 +10,10 @@ with f as (
     update workflows_frame set state_version = state_version + 1, claims = claims + 1,
         lease_until = clock_timestamp() + make_interval(secs => %s)
     where id = %s and entity_id = %s and state_version = %s and status = 'running'
-    returning id, execution_id, state_version, step, action, visits, actions, sends, seq, claims, open_effect)
+    returning id, execution_id, state_version, step, action, visits, actions, sends, seq, claims, open_effect,
+        attempt, retry)
 select f.execution_id, f.state_version, f.step, f.action, f.visits, f.actions, f.sends, f.seq, f.claims, f.open_effect,
+    f.attempt, f.retry,
     e.version_id, e.contact_id, e.chat_id, e.trigger_type, e.context, boostflow_now(),
     exists (select from workflows_wait w
             where w.frame_id = f.id and w.state in ('queued', 'reserved', 'open', 'held')),
@@ -26,10 +28,10 @@ _RUNS = """
 runs as (
     insert into workflows_steprun (entity_id, frame_id, seq, step_key, action_key, visit, type, status, retry, attempts,
         input, output, error, started_at, finished_at)
-    select %s, u.id, r.seq, r.step_key, r.action_key, r.visit, r.type, r.status, 0, 1,
+    select %s, u.id, r.seq, r.step_key, r.action_key, r.visit, r.type, r.status, r.retry, 1,
         r.input, r.output, r.error, r.started_at, r.finished_at
     from u, jsonb_to_recordset(%s) as r(seq int, step_key text, action_key text, visit smallint, type text, status text,
-        input jsonb, output jsonb, error jsonb, started_at timestamptz, finished_at timestamptz))
+        retry smallint, input jsonb, output jsonb, error jsonb, started_at timestamptz, finished_at timestamptz))
 """
 
 _CLOSED = """
@@ -44,13 +46,16 @@ called as (
 _ANNOUNCED = """
 announced as (
     insert into workflows_attempt (entity_id, frame_id, seq, number, idempotency_key, started_at)
-    select %s, u.id, %s, 1, %s, %s from u)
+    select %s, u.id, %s, %s, %s, %s from u),
+counted as (
+    update workflows_steprun r set attempts = %s
+    from u where r.entity_id = %s and r.frame_id = u.id and r.seq = %s and r.attempts <> %s)
 """
 
 _MOVE = """
 u as (
     update workflows_frame f set step = %s, action = %s, visits = %s, actions = %s, sends = %s, seq = %s, claims = 0,
-        open_effect = %s, status = %s, state_version = f.state_version + 1,
+        attempt = %s, retry = %s, open_effect = %s, status = %s, state_version = f.state_version + 1,
         lease_until = clock_timestamp() + make_interval(secs => %s)
     {source}
     where f.id = %s and f.entity_id = %s and f.state_version = %s and f.status = 'running'

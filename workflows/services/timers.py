@@ -10,7 +10,7 @@ from django.db import connection
 from workflows import clock, tenancy
 from workflows.models import Execution, Frame, StepRun, Timer, Wait
 from workflows.replies import no_reply
-from workflows.services import executions, inbound, slots
+from workflows.services import conflicts, executions, inbound, slots
 
 log = structlog.get_logger(__name__)
 
@@ -64,14 +64,15 @@ def fire(*, entity_id: int, wait_id: UUID) -> bool:
 
 
 def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
+    gathered = wait.gathered
     return inbound.resume_with_reply(
         entity_id=wait.entity_id,
         execution=execution,
         frame=frame,
         wait=wait,
-        reply=no_reply(),
+        reply=no_reply() if gathered is None else gathered,
         facts={},
-        resolution="timeout",
+        resolution="timeout" if gathered is None else "reply",
         actor="timer",
         now=clock.now(),
     )
@@ -106,4 +107,7 @@ def _expire_reservation(wait: Wait) -> bool:
         entity_id=wait.entity_id, frame_id=wait.frame_id, now=clock.now(), state="cancelled"
     )
     inbound.route_on(entity_id=wait.entity_id, message_ids=kept)
+    conflicts.promote_next(
+        entity_id=wait.entity_id, contact_id=wait.contact_id, chat_id=wait.chat_id, now=clock.now()
+    )
     return True

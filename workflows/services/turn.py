@@ -30,7 +30,10 @@ class Stale(Exception):
 
 @dataclass(slots=True)
 class Closing:
-    """An effect that was announced and has returned, to be recorded with the next flush."""
+    """An effect that was announced and has returned, to be recorded with the next flush.
+
+    `status` is the step run's: `open` where the call failed and is made again.
+    """
 
     seq: int
     status: str
@@ -52,6 +55,8 @@ class Turn:
     seq: int
     claims: int
     open_effect: bool
+    attempt: int
+    retry: int
     contact_id: str | None
     chat_id: str | None
     trigger_type: str
@@ -91,6 +96,7 @@ class Turn:
                 "visit": self.state.visits.get(step.key, 1),
                 "type": action.kind,
                 "status": status,
+                "retry": self.retry,
                 "input": given,
                 "output": output,
                 "error": error,
@@ -102,6 +108,7 @@ class Turn:
 
     def enter(self, state: State) -> None:
         """Take the interpreter's next state, and show its visits to the context (F2)."""
+        self.attempt = self.retry = 0
         if state.visits is not self.state.visits:
             self.context = contexts.with_visits(self.context, state.visits)
         self.state = state
@@ -114,7 +121,8 @@ class Turn:
         """Write the position and all that is pending in one commit; raise `Stale` where the frame moved on."""
         parameters = [*self._move_parameters("running", open_effect, lease), *self._run_parameters()]
         if open_effect:
-            parameters += [self.entity_id, self.seq - 1, key, self.now()]
+            seq, number = self.seq - 1, self.attempt
+            parameters += [self.entity_id, seq, number, key, self.now(), number, self.entity_id, seq, number]
         rows = tenancy.run_statement(self.entity_id, FLUSH[self.closing is not None, open_effect], parameters)
         if not rows:
             raise Stale
@@ -167,6 +175,8 @@ class Turn:
             state.actions,
             state.sends,
             self.seq,
+            self.attempt,
+            self.retry,
             open_effect,
             status,
             lease,
@@ -184,7 +194,7 @@ class Turn:
                 closing.status,
                 None if closing.output is None else dumps(closing.output),
                 error,
-                None if closing.status == "waiting" else closing.finished_at,
+                None if closing.status in ("open", "waiting") else closing.finished_at,
                 self.entity_id,
                 closing.seq,
                 closing.finished_at,
@@ -213,7 +223,7 @@ def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     if not rows:
         return None
     (execution_id, version_of_state, step, action, visits, actions, sends, seq, claims, open_effect,
-     version_id, contact_id, chat_id, trigger_type, stored, now, slot, outputs,
+     attempt, retry, version_id, contact_id, chat_id, trigger_type, stored, now, slot, outputs,
      external_id, timezone, user_id, employee_id) = rows[0]  # fmt: skip
     version = cached_or_loaded(entity_id, version_id)
     zone = ZoneInfo(timezone)
@@ -238,6 +248,8 @@ def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
         seq=seq,
         claims=claims,
         open_effect=open_effect,
+        attempt=attempt,
+        retry=retry,
         contact_id=contact_id,
         chat_id=chat_id,
         trigger_type=trigger_type,
