@@ -32,8 +32,8 @@ on conflict do nothing returning id
 """
 _INSERT_FRAME = """
 insert into workflows_frame (id, entity_id, execution_id, engine, status, step, action, visits, state_version, seq,
-    actions, sends, claims, open_effect, lease_until)
-values (%s, %s, %s, 'automation', 'running', 0, 0, %s, 0, 0, 0, 0, 0, false,
+    actions, sends, claims, attempt, retry, open_effect, lease_until)
+values (%s, %s, %s, 'automation', 'running', 0, 0, %s, 0, 0, 0, 0, 0, 0, 0, false,
     clock_timestamp() + make_interval(secs => %s))
 """
 _INSERT_EVENT = """
