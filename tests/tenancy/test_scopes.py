@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -79,10 +80,11 @@ def test_the_fleet_reads_every_entity_and_writes_none(
     with tenancy.fleet("test"):
         rows = sorted(model.objects.values_list("pk", "entity_id"), key=str)
     assert {entity_id for _pk, entity_id in rows} == {mine, theirs}
-    copy = f"insert into {table} select (jsonb_populate_record(null::{table}, jsonb_build_object('entity_id', {mine}))).*"
+    record = f"jsonb_populate_record(null::{table}, jsonb_build_object('entity_id', {mine}))"
+    copy = f"insert into {table} select ({record}).*"
     for statement in (copy, f"update {table} set entity_id = entity_id", f"delete from {table}"):
         with (
-            pytest.raises(DatabaseError, match="writes need tenancy.entity"),
+            pytest.raises(DatabaseError, match="writes need"),
             tenancy.fleet("test"),
             connection.cursor() as cursor,
         ):
@@ -127,7 +129,7 @@ def test_a_row_cannot_be_written_for_or_given_to_another_entity(
     ):
         cursor.execute(copy)
     with (
-        pytest.raises(DatabaseError, match="row-level security|immutable"),
+        pytest.raises(DatabaseError, match=r"row-level security|immutable"),
         tenancy.entity(mine),
         connection.cursor() as cursor,
     ):
@@ -231,8 +233,9 @@ def test_an_inner_scope_of_the_same_entity_that_fails_undoes_its_own_work_only(
     workflow = make_workflow()
     with tenancy.entity(entity.pk):
         Workflow.objects.filter(pk=workflow.pk).update(name="outer")
-        with pytest.raises(LookupError), tenancy.entity(entity.pk):
+        with suppress(LookupError), tenancy.entity(entity.pk):
             Workflow.objects.filter(pk=workflow.pk).update(name="inner")
+            assert Workflow.objects.get().name == "inner"
             raise LookupError
         assert Workflow.objects.get().name == "outer"
 
