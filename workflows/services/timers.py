@@ -10,7 +10,7 @@ from django.db import connection
 from workflows import clock, tenancy
 from workflows.models import Execution, Frame, StepRun, Timer, Wait
 from workflows.replies import no_reply
-from workflows.services import conflicts, executions, inbound, slots
+from workflows.services import conflicts, executions, inbound, replying, slots
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +71,7 @@ def fire(*, entity_id: int, wait_id: UUID) -> bool:
 
 def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
     gathered = wait.gathered
-    return inbound.resume_with_reply(
+    return replying.resume_with_reply(
         entity_id=wait.entity_id,
         execution=execution,
         frame=frame,
