@@ -93,7 +93,7 @@ _REASONS = (
         "send_budget_exceeded",
         "reason",
         N_("The execution has sent the contact as many messages as one execution may."),
-        N_("Look for a loop of messages; cancel, or resume with a mended version."),
+        N_("Look for a loop of messages; cancel, or resume by skipping the message."),
         _RESUME,
     ),
     Reason(

@@ -56,6 +56,10 @@ TRACES = {
     ("wait", "already_answered"): N_(
         "An execution was just asking in this chat, and has another message as its answer."
     ),
+    ("wait", "gathered"): N_(
+        "An execution gathers the contact's messages in this chat; this one joined them."
+    ),
+    ("agent", "cancelled"): N_("An agent wrote in the chat; an execution ended, as its workflow says."),
     ("wait", "not_waiting"): N_(
         "A wait of this chat belongs to an execution that is not waiting (%(status)s)."
     ),

@@ -135,6 +135,19 @@ class CancelIn(BaseModel):
     state_version: Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
+class RetryWaitIn(CancelIn):
+    """Why, and the `state_version` on which it was decided."""
+
+
+class ResumeIn(CancelIn):
+    """How to go on (decision 14): repeat the action, count it as done with this output, or leave it out; on which
+    published version."""
+
+    resume_as: Annotated[Literal["retry", "done", "skip"], Field(alias="as")] = "retry"
+    output: dict[str, Any] | None = None
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+
+
 def code_text(code: str) -> CodeText:
     """The sentences of a code in the language of the request."""
     found = REASONS.get(code)

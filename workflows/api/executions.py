@@ -19,6 +19,8 @@ from workflows.api.execution_models import (
     ExecutionDetail,
     ExecutionPage,
     ExecutionQuery,
+    ResumeIn,
+    RetryWaitIn,
     TimelinePage,
     execution_detail,
     execution_out,
@@ -138,6 +140,59 @@ class CancelView(APIView):
         asking = caller(request)
         body = CancelIn.model_validate(storable(request.data))
         acts.cancel(
+            entity=asking.entity,
+            execution_id=execution_id,
+            actor=asking.actor,
+            reason=body.reason,
+            state_version=body.state_version,
+        )
+        return Response(_detail(asking.entity, execution_id))
+
+
+class ResumeView(APIView):
+    """Letting a paused execution go on."""
+
+    roles: ClassVar = {"POST": Role.OPERATOR}
+
+    @extend_schema(
+        operation_id="resume_execution",
+        summary="Resume an execution",
+        request=ResumeIn,
+        responses={200: ExecutionDetail, **problems_of(404, 409, 422)},
+    )
+    def post(self, request: Request, execution_id: UUID) -> Response:
+        """Retry the action at which it stands, count it as done, or skip it; 409 unless it is paused by an error."""
+        asking = caller(request)
+        body = ResumeIn.model_validate(storable(request.data))
+        acts.resume(
+            entity=asking.entity,
+            execution_id=execution_id,
+            how=body.resume_as,
+            actor=asking.actor,
+            reason=body.reason,
+            state_version=body.state_version,
+            output=body.output,
+            version=body.version,
+        )
+        return Response(_detail(asking.entity, execution_id))
+
+
+class RetryWaitView(APIView):
+    """Giving the chat to an execution that queues for it."""
+
+    roles: ClassVar = {"POST": Role.OPERATOR}
+
+    @extend_schema(
+        operation_id="retry_wait",
+        summary="Retry the wait of a queued execution",
+        request=RetryWaitIn,
+        responses={200: ExecutionDetail, **problems_of(404, 409, 422)},
+    )
+    def post(self, request: Request, execution_id: UUID) -> Response:
+        """409 while another execution has the chat."""
+        asking = caller(request)
+        body = RetryWaitIn.model_validate(storable(request.data))
+        acts.retry_wait(
             entity=asking.entity,
             execution_id=execution_id,
             actor=asking.actor,

@@ -25,6 +25,8 @@ urlpatterns = [
     path("executions/<uuid:execution_id>/timeline/", executions.TimelineView.as_view()),
     path("executions/<uuid:execution_id>/context/", executions.ContextView.as_view()),
     path("executions/<uuid:execution_id>/cancel/", executions.CancelView.as_view()),
+    path("executions/<uuid:execution_id>/resume/", executions.ResumeView.as_view()),
+    path("executions/<uuid:execution_id>/retry-wait/", executions.RetryWaitView.as_view()),
     path("catalog/actions/", catalog.ActionsView.as_view()),
     path("catalog/triggers/", catalog.TriggersView.as_view()),
     path("catalog/operators/", catalog.OperatorsView.as_view()),

@@ -173,7 +173,7 @@ def cancel_execution(
     if not move_execution(
         entity_id=entity_id,
         execution_id=execution_id,
-        sources=_ACTIVE,
+        sources=ACTIVE,
         target="cancelled",
         actor=actor,
         event="cancelled",
@@ -210,7 +210,7 @@ def end_frames(*, entity_id: int, execution_id: UUID, now: datetime) -> list[UUI
     return kept
 
 
-_ACTIVE = tuple(
+ACTIVE = tuple(
     status
     for status in (
         "running",

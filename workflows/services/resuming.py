@@ -62,7 +62,7 @@ def resume_execution(
     standing = _lock(entity_id, execution_id, state_version)
     if version is not None:
         _change_version(standing, version)
-    action, before = standing.action, standing.frame.action
+    action = standing.action
     match how:
         case "retry":
             target, kept = _retry(standing)
@@ -71,15 +71,17 @@ def resume_execution(
         case "skip":
             target, kept = _skip(standing)
     _save(standing)
-    data: dict[str, Any] = {"as": how, "why": reason, "action": action.key, "position": before}
+    data: dict[str, Any] = {"by": how, "why": reason, "action": action.key}
+    if version is not None:
+        data["version"] = version
     executions.move_execution(
         entity_id=entity_id,
         execution_id=execution_id,
         sources=["paused_error"],
         target=target,
         actor=actor,
-        event="resumed" if version is None else "resumed_on_version",
-        data=data if version is None else {**data, "version": version},
+        event="resumed",
+        data=data,
         context=standing.execution.context,
         context_seq=standing.frame.seq,
         now=standing.now,
