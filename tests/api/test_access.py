@@ -40,6 +40,8 @@ READS: list[Call] = [
 OPERATES: list[Call] = [
     ("POST", "events/messages/", inbound_event()),
     ("POST", "executions/{execution}/cancel/", {"reason": "test", "state_version": 0}),
+    ("POST", "executions/{execution}/resume/", {"reason": "test", "state_version": 0}),
+    ("POST", "executions/{execution}/retry-wait/", {"reason": "test", "state_version": 0}),
 ]
 EDITS: list[Call] = [
     ("POST", "workflows/", automation(name="Otro")),

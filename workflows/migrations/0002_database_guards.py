@@ -4,7 +4,7 @@ from django.db import migrations
 
 TENANT_TABLES = [
     "workflow", "version", "versiontrigger", "step", "action",
-    "execution", "frame", "steprun", "attempt", "event", "wait", "inboundmessage",
+    "execution", "frame", "steprun", "attempt", "event", "wait", "inboundmessage", "incident",
 ]  # fmt: skip
 
 COMPOSITE_KEYS = [
@@ -23,6 +23,7 @@ COMPOSITE_KEYS = [
     ("event", "execution_id", "execution", "on delete cascade"),
     ("wait", "frame_id", "frame", "on delete cascade"),
     ("wait", "kept_message_id", "inboundmessage", ""),
+    ("incident", "execution_id", "execution", ""),
     ("inboundmessage", "execution_id", "execution", ""),
     ("inboundmessage", "workflow_id", "workflow", ""),
 ]

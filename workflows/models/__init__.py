@@ -13,6 +13,7 @@ from workflows.models.execution import (
     StepRunStatus,
 )
 from workflows.models.inbound import InboundMessage, MessageOutcome
+from workflows.models.incident import Incident
 from workflows.models.wait import SLOT_STATES, Timer, Wait, WaitKind, WaitState
 from workflows.models.workflow import (
     Action,
@@ -37,6 +38,7 @@ __all__ = [
     "Frame",
     "FrameStatus",
     "InboundMessage",
+    "Incident",
     "Kind",
     "Membership",
     "MessageOutcome",

@@ -14,6 +14,7 @@ from workflows.models import Execution, InboundMessage, StepRun, Timer, Wait
 from workflows.models.base import uuid7
 from workflows.replies import reply_of
 from workflows.services import conflicts, inbound, slots
+from workflows.services.incidents import RAISING, raise_incident
 from workflows.services.turn import Stale, Turn
 
 LEASE_MARGIN = 15.0
@@ -156,13 +157,21 @@ def finish(turn: Turn) -> None:
 
 def halt(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:
     """Stand in `paused_error` at the present action; nothing after it runs (A4, G5)."""
-    if not turn.slot:
+    if not turn.slot and reason not in RAISING:
         turn.settle(status="paused_error", event="paused", reason=reason, error=error)
         return
     with tenancy.entity(turn.entity_id):
         _lock(turn)
         turn.settle(status="paused_error", event="paused", reason=reason, error=error)
         _free(turn)
+        if reason in RAISING:
+            raise_incident(
+                entity_id=turn.entity_id,
+                cause=f"{reason}:{turn.version.workflow_id}:{_step_key(turn)}",
+                reason=reason,
+                execution_id=turn.execution_id,
+                data=error,
+            )
 
 
 def outcome_unknown(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from workflows import hints, tenancy
 from workflows.services import timers
+from workflows.services.incidents import raise_incident
 from workflows.services.statements import LEASE_SECONDS
 
 BATCH = 500
@@ -21,6 +22,15 @@ _RENEW = """
 update workflows_frame set lease_until = clock_timestamp() + make_interval(secs => %s)
 where entity_id = %s and id = any(%s) and status = 'running' and lease_until < clock_timestamp()
 returning id, state_version
+"""
+
+
+_OLD_QUEUES = """
+select w.entity_id, f.execution_id, w.contact_id, w.chat_id from workflows_wait w
+    join workflows_frame f on f.id = w.frame_id and f.entity_id = w.entity_id
+where w.state = 'queued' and w.created_at < boostflow_now() - interval '30 days'
+    and not exists (select from workflows_incident i where i.entity_id = w.entity_id and i.closed_at is null
+                    and i.cause = 'queued_wait_conflict:' || f.execution_id) limit 100
 """
 
 
@@ -49,4 +59,21 @@ def sweep() -> dict[str, int]:
         fired += taken
         if taken < timers.BATCH:
             break
-    return {"timers": fired, "frames": hint_expired()}
+    return {"timers": fired, "frames": hint_expired(), "queued_too_long": report_old_queues()}
+
+
+def report_old_queues() -> int:
+    """An incident for each chat whose queue is older than 30 days: only an operator ends it (decision 10)."""
+    with tenancy.fleet("old queues"), connection.cursor() as cursor:
+        cursor.execute(_OLD_QUEUES)
+        found = cursor.fetchall()
+    for entity_id, execution_id, contact_id, chat_id in found:
+        with tenancy.entity(entity_id):
+            raise_incident(
+                entity_id=entity_id,
+                cause=f"queued_wait_conflict:{execution_id}",
+                reason="queued_wait_conflict",
+                execution_id=execution_id,
+                data={"contact": contact_id, "chat": chat_id},
+            )
+    return len(found)
