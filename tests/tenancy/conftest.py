@@ -18,6 +18,7 @@ from workflows import tenancy
 from workflows.models import Attempt, Entity, Frame, InboundMessage, Workflow
 from workflows.models.base import EntityRow
 from workflows.services.inbound import receive_message
+from workflows.services.incidents import raise_incident
 
 guards: Any = import_module("workflows.migrations.0002_database_guards")
 TENANT_MODELS: list[type[EntityRow]] = sorted(
@@ -58,6 +59,9 @@ def _fill(of: Entity, publish: Callable[..., Workflow], work: Callable[[], int])
         frame = Frame.objects.get(execution_id=decision.execution_id)
         Attempt.objects.create(
             entity_id=of.pk, frame_id=frame.pk, seq=0, idempotency_key="k", started_at=timezone.now()
+        )
+        raise_incident(
+            entity_id=of.pk, cause="c", reason="unexpected", execution_id=decision.execution_id, data={}
         )
         message = InboundMessage.objects.get()
     assert decision.execution_id is not None
