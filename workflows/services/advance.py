@@ -65,14 +65,19 @@ def advance(
         execution_id=str(turn.execution_id), entity_id=turn.auth.entity_id
     ):
         try:
-            if _recover(turn):
-                _run(turn, perform, queue)
-        except ContextTooLarge as problem:
-            pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
+            _go_on(turn, perform, queue)
         except Stale:
             if turn.closing is not None:
                 late.record(turn)
             log.info("turn_stale", frame_id=str(frame_id))
+
+
+def _go_on(turn: Turn, perform: Perform, queue: str) -> None:
+    try:
+        if _recover(turn):
+            _run(turn, perform, queue)
+    except ContextTooLarge as problem:
+        pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
 
 
 def _recover(turn: Turn) -> bool:

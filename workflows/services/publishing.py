@@ -149,6 +149,8 @@ def archive_workflow(*, entity: Entity, workflow_id: UUID) -> Workflow:
 
 def _set_status(entity: Entity, workflow_id: UUID, *, sources: Sequence[str], target: str) -> Workflow:
     with tenancy.entity(entity.pk):
+        if target == "archived":  # leaves the order, which whoever reorders has locked
+            Entity.objects.select_for_update().get(pk=entity.pk)
         workflow = _locked(entity, workflow_id)
         if workflow.status not in sources:
             raise IllegalTransition(present=workflow.status)

@@ -149,7 +149,10 @@ class Turn:
             reason,
             dumps(data or {}),
         ]
-        rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
+        try:
+            rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
+        except psycopg.errors.DivisionByZero:  # the frame moved on and its execution still runs: see `settle`
+            raise Stale from None
         if not rows or rows[0][0] != 1:
             raise Stale
         self._written()
