@@ -31,7 +31,12 @@ def _step(key: str, kind: str, **config: Any) -> dict[str, Any]:
 def context(number: int) -> dict[str, Any]:
     """What a trigger gives for contact `number`: about 600 bytes."""
     return {
-        "trigger": {"type": "message.inbound", "message_id": f"m{number}", "channel": "whatsapp", "sent_at": None},
+        "trigger": {
+            "type": "message.inbound",
+            "message_id": f"m{number}",
+            "channel": "whatsapp",
+            "sent_at": None,
+        },
         "message": {
             "message_id": f"m{number}",
             "channel": "whatsapp",
@@ -42,6 +47,12 @@ def context(number: int) -> dict[str, Any]:
             "payload": None,
             "attachments": [],
         },
-        "contact": {"id": f"c{number}", "name": f"Ana {number}", "phone": None, "email": None, "tags": ["vip"]},
+        "contact": {
+            "id": f"c{number}",
+            "name": f"Ana {number}",
+            "phone": None,
+            "email": None,
+            "tags": ["vip"],
+        },
         "chat": {"id": f"ch{number}", "channel": "whatsapp", "window_open_until": None},
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import psycopg
@@ -25,7 +26,7 @@ BATCH = 20
 class Result:
     """One run's figures; CPU in ms a step, over all that worked."""
 
-    executions: int
+    executions: float
     seconds: float
     steps_per_second: float
     cpu_ms: float
@@ -35,14 +36,32 @@ class Result:
     commits: float
     wal_bytes: float
 
+    def sentence(self) -> str:
+        """The figures in one line."""
+        return (
+            f"{self.executions:.0f} executions x {ACTIONS} flow actions in {self.seconds:.2f} s: "
+            f"{self.steps_per_second:,.0f} steps/s; a step: CPU {self.cpu_ms:.2f} ms "
+            f"(database {self.database_ms:.2f}, workers {self.worker_ms:.2f}), {self.statements:.2f} statements, "
+            f"{self.commits:.2f} commits, {self.wal_bytes:.0f} bytes of WAL"
+        )
+
+
+def median(results: list[Result]) -> Result:
+    """Of each figure by itself."""
+    return Result(*(statistics.median(getattr(result, f.name) for result in results) for f in fields(Result)))
+
 
 def prepare() -> list[tuple[Entity, CompiledVersion]]:
     """Ten entities, each with the measured workflow published."""
     prepared = []
     for number in range(ENTITIES):
-        entity, _ = entities.create_entity(external_id=f"bench-{number}", name="Bench", timezone="America/Guatemala")
+        entity, _ = entities.create_entity(
+            external_id=f"bench-{number}", name="Bench", timezone="America/Guatemala"
+        )
         saved = publishing.create_workflow(entity=entity, document=flow_only())
-        published = publishing.publish_workflow(entity=entity, workflow_id=saved.workflow.pk, actor="benchmark")
+        published = publishing.publish_workflow(
+            entity=entity, workflow_id=saved.workflow.pk, actor="benchmark"
+        )
         with tenancy.entity(entity.pk):
             version_id: Any = published.workflow.current_version_id
             prepared.append((entity, load_version(entity_id=entity.pk, version_id=version_id)))
@@ -52,7 +71,6 @@ def prepare() -> list[tuple[Entity, CompiledVersion]]:
 def run(prepared: list[tuple[Entity, CompiledVersion]], meter: Meter, *, count: int, first: int) -> Result:
     """Start `count` executions, round robin over the entities, and wait until all have ended."""
     before = meter.read()
-    began = time.monotonic()
     for start in range(0, count, BATCH):
         entity, version = prepared[start // BATCH % ENTITIES]
         with tenancy.entity(entity.pk):
@@ -71,8 +89,6 @@ def run(prepared: list[tuple[Entity, CompiledVersion]], meter: Meter, *, count: 
     after = meter.read()
     steps = count * ACTIONS
     _check(count)
-    idle = max(0.0, (time.monotonic() - began) - seconds)
-    assert idle >= 0
     return Result(
         executions=count,
         seconds=seconds,
@@ -109,7 +125,9 @@ def _wait_until_done(count: int, *, limit: float) -> None:
 def _span() -> float:
     """Seconds from the first execution's creation to the last one's end, by the database's clock."""
     with tenancy.fleet("benchmark"), connection.cursor() as cursor:
-        cursor.execute("select extract(epoch from max(finished_at) - min(created_at)) from workflows_execution")
+        cursor.execute(
+            "select extract(epoch from max(finished_at) - min(created_at)) from workflows_execution"
+        )
         return float(cursor.fetchone()[0])
 
 

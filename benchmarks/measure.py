@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
-from dataclasses import fields
 
 import django
 
@@ -28,20 +26,12 @@ def main() -> int:
     results = []
     for number in range(options.rounds):
         engine.clear(os.environ["MIGRATE_DATABASE_URL"])
-        results.append(engine.run(prepared, meter, count=options.executions, first=number * options.executions))
-        _print(f"round {number + 1}", results[-1])
-    _print("median", engine.Result(*(statistics.median(getattr(r, f.name) for r in results) for f in fields(engine.Result))))
+        first = number * options.executions
+        results.append(engine.run(prepared, meter, count=options.executions, first=first))
+        print(f"round {number + 1}  {results[-1].sentence()}")
+    print(f"median   {engine.median(results).sentence()}")
     meter.close()
     return 0
-
-
-def _print(title: str, result: object) -> None:
-    r = result
-    print(  # noqa: T201
-        f"{title:8} {r.executions} executions x 5 flow actions in {r.seconds:.2f} s: "  # type: ignore[attr-defined]
-        f"{r.steps_per_second:,.0f} steps/s; a step: CPU {r.cpu_ms:.2f} ms (database {r.database_ms:.2f}, "  # type: ignore[attr-defined]
-        f"workers {r.worker_ms:.2f}), {r.statements:.2f} statements, {r.commits:.2f} commits, {r.wal_bytes:.0f} bytes of WAL"  # type: ignore[attr-defined]
-    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "boostflow.settings")
 
-from django.conf import settings  # noqa: E402
+from django.conf import settings
 
 app = Celery("boostflow")
 app.conf.update(

@@ -33,5 +33,7 @@ def databases(env: Environment) -> dict[str, dict[str, Any]]:
     found = {"default": database(env.database_url or local.database_url("boostflow_app"))}
     if env.migrate_database_url or not env.database_url:
         found["owner"] = database(env.migrate_database_url or local.database_url("boostflow_owner"))
-        found["owner"]["OPTIONS"].update(server_side_binding=False, prepare_threshold=None)  # scripts of many statements
+        found["owner"]["OPTIONS"].update(
+            server_side_binding=False, prepare_threshold=None
+        )  # scripts of many statements
     return found

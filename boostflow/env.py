@@ -20,7 +20,7 @@ class Environment(BaseSettings):
     env: Literal["production", "development", "demo", "test"] = Field(
         "development", description="Kind of installation; only demo and test may move the clock."
     )
-    debug: bool = Field(False, description="Django's debug pages; never in production.")
+    django_debug: bool = Field(False, description="Django's debug pages; never in production.")
     secret_key: SecretStr = Field(
         SecretStr(""), description="Signs sessions; at least 50 characters in production."
     )
@@ -38,7 +38,9 @@ class Environment(BaseSettings):
     crm_timeout: float = Field(
         10.0, gt=0, le=20, description="Seconds for one call to the CRM, connect to last byte."
     )
-    language: Literal["es", "en"] = Field("es", description="Language of console and API texts by default.")
+    console_language: Literal["es", "en"] = Field(
+        "es", description="Language of console and API texts by default."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Lowest level logged."
     )

@@ -9,10 +9,11 @@ from boostflow import local
 from boostflow.databases import databases
 from boostflow.env import ROOT, environment
 from boostflow.logging import configure_logging
+from workflows.admin.navigation import UNFOLD as UNFOLD  # django-unfold reads it here
 
 env = environment()
 ENV = env.env
-DEBUG = env.debug
+DEBUG = env.django_debug
 SECRET_KEY = env.secret_key.get_secret_value()
 if not SECRET_KEY:
     if ENV == "production":
@@ -25,8 +26,9 @@ if ENV == "production":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "unfold.contrib.filters",
+    "workflows.admin.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -75,7 +77,7 @@ DATABASES = databases(env)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis_url or local.redis_url()
 
-LANGUAGE_CODE = env.language
+LANGUAGE_CODE = env.console_language
 LANGUAGES = [("es", _("Spanish")), ("en", _("English"))]
 LOCALE_PATHS = [ROOT / "locale"]
 USE_TZ = True
@@ -91,14 +93,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workflows.api.auth.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["workflows.api.auth.RolePermission"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["workflows.api.parsers.BoundedJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "workflows.api.describe.EntitySchema",
     "EXCEPTION_HANDLER": "workflows.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
 }
@@ -110,6 +113,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
+    "POSTPROCESSING_HOOKS": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
@@ -118,7 +122,6 @@ SPECTACULAR_SETTINGS = {
 SERVICES_FACTORY = "boostflow.gateways.crm.open_services"
 """Dotted path of the `ServicesFactory`; a Django CRM may name one that calls its services in process."""
 
-UNFOLD = {"SITE_TITLE": "boostflow", "SITE_HEADER": "boostflow", "SHOW_HISTORY": False}
 
 LOGGING_CONFIG = None
 configure_logging(level=env.log_level, style=env.log_format)

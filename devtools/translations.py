@@ -15,6 +15,7 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 from boostflow.env import ROOT
+from devtools.vendor_texts import django_catalogues, unfold_files
 
 SOURCES = ("boostflow", "workflows", "actions", "pipelines", "triggers")
 TEMPLATES = ("templates", "workflows", "pipelines")
@@ -77,6 +78,8 @@ def update(root: Path = ROOT) -> None:
         catalogue = _read(path, language) if path.exists() else Catalog(locale=language, project="boostflow")
         catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
         catalogue.obsolete.clear()
+        catalogue.fuzzy = False
+        catalogue.header_comment = f"# boostflow, {catalogue.locale_identifier}"
         with path.open("wb") as output:
             write_po(output, catalogue, width=110, sort_by_file=True, omit_header=False, include_lineno=False)
 
@@ -87,7 +90,19 @@ def collect(root: Path = ROOT) -> Catalog:
     for path, text in _texts(root):
         for _line, message, _comments, context in extract("python", io.BytesIO(text), KEYWORDS):
             catalogue.add(message, locations=[(str(path.relative_to(root)), 0)], context=context)
+    if root == ROOT:
+        _add_vendor_texts(catalogue)
     return catalogue
+
+
+def _add_vendor_texts(catalogue: Catalog) -> None:
+    known = django_catalogues()
+    for path in unfold_files():
+        source = path.read_bytes() if path.suffix == ".py" else _calls(path)
+        for _line, message, _comments, context in extract("python", io.BytesIO(source), KEYWORDS):
+            text = message if isinstance(message, str) else message[0]
+            if text and all(catalogue_of.gettext(text) == text for catalogue_of in known):
+                catalogue.add(message, locations=[("django-unfold", 0)], context=context)
 
 
 def _texts(root: Path) -> Iterator[tuple[Path, bytes]]:
@@ -97,8 +112,13 @@ def _texts(root: Path) -> Iterator[tuple[Path, bytes]]:
     for folder in TEMPLATES:
         for pattern in ("*.html", "*.txt"):
             for path in sorted((root / folder).rglob(pattern)):
-                calls = templatize(path.read_text(), origin=str(path))
-                yield path, "\n".join(line.strip() for line in calls.splitlines()).encode()
+                yield path, _calls(path)
+
+
+def _calls(path: Path) -> bytes:
+    """A template as Python calls, without the indentation that Python would refuse."""
+    calls = templatize(path.read_text(encoding="utf-8"), origin=str(path))
+    return "\n".join(line.strip() for line in calls.splitlines()).encode()
 
 
 def _read(path: Path, language: str | None = None) -> Catalog:
@@ -113,7 +133,7 @@ def _shown(message: Message) -> str:
 
 
 def _translated(message: Message) -> bool:
-    strings = [message.string] if isinstance(message.string, str) else message.string
+    strings = [message.string] if isinstance(message.string, str) else list(message.string or ())
     return bool(strings) and all(strings)
 
 

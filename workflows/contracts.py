@@ -192,7 +192,7 @@ class ResponsePolicy(Config):
     await_reply: ReplyWait
 
 
-# --- outcomes: what a handler returns; the interpreter knows these and never types -----------------------------------
+# --- outcomes: what a handler returns; the interpreter knows these and never types ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Delay:
 Outcome = Continue | GoTo | End | WaitForReply | Delay
 
 
-# --- actions -----------------------------------------------------------------------------------------------------------
+# --- actions ---
 
 C = TypeVar("C", bound=Config)
 
@@ -298,7 +298,7 @@ class ActionType(ABC, Generic[C]):
 action_registry: Registry[ActionType[Any]] = Registry("action")
 
 
-# --- triggers ----------------------------------------------------------------------------------------------------------
+# --- triggers ---
 
 
 @dataclass(frozen=True, slots=True)

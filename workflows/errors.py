@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, LiteralString
+from typing import Any, ClassVar
 
-
-def N_(text: LiteralString) -> LiteralString:  # noqa: N802 - the catalogue extractor's usual name
-    """Mark a text for translation; the edges translate it when a person sees it."""
-    return text
+from workflows.reasons import REASONS as REASONS
+from workflows.reasons import Reason as Reason
+from workflows.texts import N_ as N_
 
 
 class WorkflowError(Exception):
@@ -30,6 +29,21 @@ class NotFound(WorkflowError):
     code = "not_found"
     status = 404
     title = N_("There is no such object in this entity.")
+
+
+class EntityRequired(WorkflowError):
+    """A platform key must say which entity it acts on."""
+
+    code = "entity_required"
+    title = N_("A platform key names the entity in X-Entity-Id.")
+
+
+class TooLarge(WorkflowError):
+    """The body of the request is larger than this endpoint takes; `limit` in bytes."""
+
+    code = "too_large"
+    status = 413
+    title = N_("The body of the request is too large.")
 
 
 class InvalidInput(WorkflowError):

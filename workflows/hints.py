@@ -22,7 +22,11 @@ def send(entity_id: int, frame_id: UUID, state_version: int, queue: str) -> None
     """Send now; a broker that is down costs a log line and the sweep's interval, never the work."""
     try:
         current_app.send_task(
-            ADVANCE, args=(entity_id, str(frame_id), state_version), queue=queue, ignore_result=True, retry=False
+            ADVANCE,
+            args=(entity_id, str(frame_id), state_version),
+            queue=queue,
+            ignore_result=True,
+            retry=False,
         )
     except Exception as problem:  # whatever the transport raises: truth is in PostgreSQL
         log.warning("hint_lost", frame_id=str(frame_id), problem=type(problem).__name__)

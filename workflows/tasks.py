@@ -50,7 +50,9 @@ class _fresh_connection_after_failure:
 def perform_as_task(handler: ActionType[Any], call: Call, config: Config) -> Outcome:
     """Run an action as its own registered Celery task, in this worker: the link of the chain."""
     tracer = _tracers.get(handler.kind) or _tracer(handler)
-    done = tracer(uuid.uuid4().hex, (call, config), {}, {"is_eager": True, "delivery_info": {"is_eager": True}})
+    done = tracer(
+        uuid.uuid4().hex, (call, config), {}, {"is_eager": True, "delivery_info": {"is_eager": True}}
+    )
     outcome: Outcome = done.retval
     return outcome
 

@@ -30,6 +30,8 @@ def entity(entity_id: int) -> Iterator[None]:
 @contextmanager
 def fleet(reason: str) -> Iterator[None]:
     """One transaction that reads across entities and writes to none. `reason` is kept in the setting for the log."""
+    if not reason.strip():
+        raise ScopeMissing("a fleet scope needs a reason")
     with _scope(f"fleet:{reason}", _SET_FLEET, reason):
         yield
 
@@ -68,6 +70,8 @@ def run_statement(entity_id: int, sql: str, parameters: Sequence[Any]) -> list[t
     connection.ensure_connection()
     raw = connection.connection
     if connection.in_atomic_block:
+        if _current.get() != entity_id:
+            raise ScopeMissing(f"statement of entity {entity_id!r} inside scope {_current.get()!r}")
         return list(raw.execute(sql, parameters).fetchall())
     with raw.pipeline():
         raw.execute(_SET_ENTITY, [str(entity_id)])

@@ -1,7 +1,7 @@
 """System checks that need no server."""
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from boostflow import checks
 
@@ -14,7 +14,7 @@ from boostflow import checks
         ("development", 1, []),
     ],
 )
-def test_secret_key(settings: SettingsWrapper, env: str, length: int, ids: list[str]) -> None:
+def test_secret_key(settings: Settings, env: str, length: int, ids: list[str]) -> None:
     settings.ENV, settings.SECRET_KEY = env, "k" * length
     assert [found.id for found in checks.check_secret_key(None)] == ids
 
@@ -22,12 +22,12 @@ def test_secret_key(settings: SettingsWrapper, env: str, length: int, ids: list[
 @pytest.mark.parametrize(
     ("env", "debug", "ids"), [("production", True, ["boostflow.E002"]), ("demo", True, [])]
 )
-def test_debug(settings: SettingsWrapper, env: str, debug: bool, ids: list[str]) -> None:
+def test_debug(settings: Settings, env: str, debug: bool, ids: list[str]) -> None:
     settings.ENV, settings.DEBUG = env, debug
     assert [found.id for found in checks.check_debug(None)] == ids
 
 
-def test_a_broker_that_does_not_answer_is_a_warning(settings: SettingsWrapper) -> None:
+def test_a_broker_that_does_not_answer_is_a_warning(settings: Settings) -> None:
     settings.REDIS_URL = "redis+socket:///nowhere/valkey.sock?virtual_host=0"
     assert [found.id for found in checks.check_broker(None)] == ["boostflow.W005"]
 

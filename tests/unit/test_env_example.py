@@ -11,6 +11,6 @@ def test_example_is_what_the_reader_says() -> None:
 
 
 def test_example_is_read_back_as_the_defaults() -> None:
-    read = Environment(_env_file=example_env.PATH)  # type: ignore[call-arg]
-    defaults = Environment(_env_file=None)  # type: ignore[call-arg]
+    read = Environment(_env_file=example_env.PATH)
+    defaults = Environment(_env_file=None)
     assert read == defaults

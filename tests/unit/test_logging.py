@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from collections.abc import Iterator
@@ -20,14 +21,20 @@ from boostflow.redaction import HIDDEN, redact
 
 
 @pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
+def lines() -> Iterator[Any]:
+    """The lines written so far, on a stream of the test's own."""
     root = logging.getLogger()
-    before = root.handlers[:], root.level
+    before = root.handlers
     structlog.contextvars.clear_contextvars()
     configure_logging(level="INFO", style="json")
-    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    root.handlers[:], level = before
-    root.setLevel(level)
+    (handler,) = root.handlers
+    assert isinstance(handler, logging.StreamHandler)
+    handler.setStream(stream := io.StringIO())
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.removeHandler(handler)
+    for kept in before:
+        if type(kept) is logging.StreamHandler:  # pytest adds and removes its own
+            root.addHandler(kept)
     structlog.contextvars.clear_contextvars()
 
 
@@ -43,7 +50,7 @@ def test_library_line_is_json_without_locals(lines: Any) -> None:
         "error",
         "some.library",
     )
-    assert "ValueError: 21" in line["exception"]
+    assert "ValueError: 20" in line["exception"]
     assert hidden not in json.dumps(line)
 
 
@@ -114,9 +121,9 @@ def test_a_task_logs_with_its_ids_and_its_requests(lines: Any) -> None:
         signals.before_task_publish.send("workflows.advance", headers=headers)
     assert headers == {MESSAGE_HEADER: "r-1"}
     task = SimpleNamespace(name="workflows.advance", request=SimpleNamespace(headers=headers))
-    signals.task_prerun.send(task, task_id="t", task=task, kwargs={"entity_id": 7, "text": "hola"})
+    signals.task_prerun.send(task.name, task_id="t", task=task, kwargs={"entity_id": 7, "text": "hola"})
     structlog.stdlib.get_logger("x").info("advanced")
-    signals.task_postrun.send(task, task_id="t", task=task)
+    signals.task_postrun.send(task.name, task_id="t", task=task)
     (line,) = lines()
     ids = {key: line[key] for key in ("request_id", "task", "task_id", "entity_id")}
     assert ids == {"request_id": "r-1", "task": "workflows.advance", "task_id": "t", "entity_id": 7}

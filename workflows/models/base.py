@@ -30,12 +30,28 @@ class ScopedQuery(sql.Query):
         return super().get_compiler(*args, **options)
 
 
+class EntityRows(models.QuerySet[Any]):
+    """Rows whose change is refused outside the scopes even where none would match: Django gives it another query."""
+
+    def update(self, **values: Any) -> int:
+        """Change the rows, in a scope."""
+        tenancy.require_scope()
+        return super().update(**values)
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete the rows, in a scope."""
+        tenancy.require_scope()
+        return super().delete()
+
+    update.alters_data = delete.alters_data = True  # type: ignore[attr-defined]  # templates may not call them
+
+
 class EntityManager(models.Manager[Any]):
-    """Reads of an entity's data need a scope; the database holds the same for every statement."""
+    """Uses of an entity's data need a scope; the database holds the same for every statement."""
 
     def get_queryset(self) -> models.QuerySet[Any]:
         """A queryset that compiles in a scope only."""
-        return models.QuerySet(self.model, query=ScopedQuery(self.model), using=self._db)
+        return EntityRows(self.model, query=ScopedQuery(self.model), using=self._db)
 
 
 class EntityRow(models.Model):

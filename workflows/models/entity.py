@@ -26,7 +26,9 @@ class Entity(models.Model):
     name = models.CharField(_("name"), max_length=200)
     timezone = TimeZoneField(_("time zone"), default="America/Guatemala")
     workflow_system_user_id = models.CharField(_("system user"), max_length=64, blank=True, default="")
-    workflow_system_employee_id = models.CharField(_("system employee"), max_length=64, blank=True, default="")
+    workflow_system_employee_id = models.CharField(
+        _("system employee"), max_length=64, blank=True, default=""
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -41,7 +43,9 @@ class ApiKey(models.Model):
     """A bearer key, stored hashed. Without an entity it is a platform key that names one per request."""
 
     id = models.BigAutoField(primary_key=True)
-    entity = models.ForeignKey(Entity, on_delete=models.PROTECT, null=True, blank=True, related_name="api_keys")
+    entity = models.ForeignKey(
+        Entity, on_delete=models.PROTECT, null=True, blank=True, related_name="api_keys"
+    )
     entities = models.ManyToManyField(Entity, blank=True, related_name="platform_keys")
     name = models.CharField(_("name"), max_length=100)
     role = models.CharField(_("role"), max_length=16, choices=Role)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from workflows.models.base import EntityRow, relation, uuid7
@@ -122,9 +123,7 @@ class Step(EntityRow):
         constraints = [
             models.UniqueConstraint(fields=["entity_id", "id"], name="step_entity_key"),
             models.UniqueConstraint(fields=["version", "position"], name="step_one_per_position"),
-            models.UniqueConstraint(
-                models.F("version"), models.functions.Lower("key"), name="step_one_per_key"
-            ),
+            models.UniqueConstraint(models.F("version"), Lower("key"), name="step_one_per_key"),
         ]
 
     def __str__(self) -> str:

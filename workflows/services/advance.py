@@ -19,8 +19,8 @@ from django.utils.module_loading import import_string
 from workflows import hints
 from workflows.context import ContextTooLarge
 from workflows.contracts import ActionType, Call, Config, Effect, Outcome
-from workflows.definitions.model import Action
 from workflows.definitions.binding import BindFailed
+from workflows.definitions.model import Action
 from workflows.engine.interpreter import Finish, Halt, Pause, Proceed, action_at, after, check_budget
 from workflows.errors import ActionFailure
 from workflows.services import late, pauses
@@ -50,7 +50,12 @@ class Failure:
 
 
 def advance(
-    *, entity_id: int, frame_id: UUID, state_version: int, perform: Perform = call_directly, queue: str = "interactive"
+    *,
+    entity_id: int,
+    frame_id: UUID,
+    state_version: int,
+    perform: Perform = call_directly,
+    queue: str = "interactive",
 ) -> None:
     """Run the frame until its next pause, its end, or the turn's budget; a stale hint does nothing."""
     turn = claim(entity_id=entity_id, frame_id=frame_id, state_version=state_version)
@@ -60,12 +65,19 @@ def advance(
         execution_id=str(turn.execution_id), entity_id=turn.auth.entity_id
     ):
         try:
-            if _recover(turn):
-                _run(turn, perform, queue)
+            _go_on(turn, perform, queue)
         except Stale:
             if turn.closing is not None:
                 late.record(turn)
             log.info("turn_stale", frame_id=str(frame_id))
+
+
+def _go_on(turn: Turn, perform: Perform, queue: str) -> None:
+    try:
+        if _recover(turn):
+            _run(turn, perform, queue)
+    except ContextTooLarge as problem:
+        pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
 
 
 def _recover(turn: Turn) -> bool:
@@ -117,9 +129,7 @@ def _bind(turn: Turn, action: Action) -> tuple[Config, Mapping[str, Any]] | Fail
         return Failure(failure.reason, {"detail": failure.detail, **failure.extra})
 
 
-def _step(
-    turn: Turn, action: Action, config: Config, given: Mapping[str, Any], perform: Perform
-) -> bool:
+def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], perform: Perform) -> bool:
     """Run one action and take its move; whether the turn goes on."""
     began = turn.now()
     has_effect = action.handler.effect is not Effect.NONE
@@ -186,9 +196,7 @@ def _close(
     return turn.seq - 1
 
 
-def _perform(
-    turn: Turn, action: Action, config: Config, key: str, perform: Perform
-) -> Outcome | Failure:
+def _perform(turn: Turn, action: Action, config: Config, key: str, perform: Perform) -> Outcome | Failure:
     """Call the handler; what it raises on purpose is a reason, anything else is a bug with an incident id."""
     handler = action.handler
     services = None
@@ -212,4 +220,6 @@ def _perform(
     except Exception as bug:
         incident = str(uuid4())
         log.exception("action_failed_unexpectedly", incident=incident, action=action.key, type=action.kind)
-        return Failure("unexpected", {"detail": f"{type(bug).__name__} in {action.kind}", "incident": incident})
+        return Failure(
+            "unexpected", {"detail": f"{type(bug).__name__} in {action.kind}", "incident": incident}
+        )

@@ -30,9 +30,10 @@ values (%s, %s, 'automation', %s, %s, %s, %s, %s, %s, 'running', '', 0, %s, 0, b
 on conflict do nothing returning id
 """
 _INSERT_FRAME = """
-insert into workflows_frame (id, entity_id, execution_id, engine, status, step, action, visits, state_version, seq, actions,
-    sends, claims, open_effect, lease_until)
-values (%s, %s, %s, 'automation', 'running', 0, 0, %s, 0, 0, 0, 0, 0, false, clock_timestamp() + make_interval(secs => %s))
+insert into workflows_frame (id, entity_id, execution_id, engine, status, step, action, visits, state_version, seq,
+    actions, sends, claims, open_effect, lease_until)
+values (%s, %s, %s, 'automation', 'running', 0, 0, %s, 0, 0, 0, 0, 0, false,
+    clock_timestamp() + make_interval(secs => %s))
 """
 _INSERT_EVENT = """
 insert into workflows_event (entity_id, execution_id, kind, status, reason, actor, data, at)
@@ -89,6 +90,7 @@ def move_execution(
     actor: str,
     event: str,
     reason: str = "",
+    error: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     context: Mapping[str, Any] | None = None,
     context_seq: int | None = None,
@@ -99,6 +101,7 @@ def move_execution(
     moved = Execution.objects.filter(pk=execution_id, entity_id=entity_id, status__in=list(sources)).update(
         status=target,
         reason=reason,
+        error=error,
         state_version=F("state_version") + 1,
         status_at=now,
         finished_at=now if target in FINAL else None,
@@ -126,7 +129,9 @@ def wake_frame(*, entity_id: int, frame_id: UUID, queue: str = "interactive") ->
         claims=0,
         lease_until=Now() + timedelta(seconds=LEASE_SECONDS),
     )
-    state_version = Frame.objects.values_list("state_version", flat=True).get(pk=frame_id, entity_id=entity_id)
+    state_version = Frame.objects.values_list("state_version", flat=True).get(
+        pk=frame_id, entity_id=entity_id
+    )
     hints.hint(entity_id=entity_id, frame_id=frame_id, state_version=state_version, queue=queue)
 
 
@@ -166,7 +171,9 @@ def cancel_execution(
 def end_frames(*, entity_id: int, execution_id: UUID, now: datetime) -> list[UUID]:
     """Stop all frames of an execution that is being ended and cancel what they wait for; the kept messages."""
     frames = list(
-        Frame.objects.filter(entity_id=entity_id, execution_id=execution_id).order_by("id").values_list("pk", flat=True)
+        Frame.objects.filter(entity_id=entity_id, execution_id=execution_id)
+        .order_by("id")
+        .values_list("pk", flat=True)
     )
     Frame.objects.filter(pk__in=frames, entity_id=entity_id).update(
         status="done", state_version=F("state_version") + 1

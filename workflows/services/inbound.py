@@ -13,6 +13,7 @@ from django.db import connection
 
 from workflows import clock, filters, tenancy
 from workflows import context as contexts
+from workflows.context import ContextTooLarge
 from workflows.contracts import Refusal
 from workflows.models import FINAL, Entity, Execution, Frame, InboundMessage, StepRun, Wait, Workflow
 from workflows.models.base import uuid7
@@ -68,7 +69,9 @@ def route_on(*, entity_id: int, message_ids: Sequence[UUID]) -> None:
     if not message_ids:
         return
     entity = Entity.objects.get(pk=entity_id)
-    for message in InboundMessage.objects.filter(pk__in=list(message_ids), entity_id=entity_id).order_by("id"):
+    for message in InboundMessage.objects.filter(pk__in=list(message_ids), entity_id=entity_id).order_by(
+        "id"
+    ):
         _decide(entity, message.pk, message.event, trace=message.trace)
 
 
@@ -97,7 +100,9 @@ def _first_answer(entity_id: int, event: Mapping[str, Any]) -> Decision:
     first = InboundMessage.objects.get(
         entity_id=entity_id, channel=event["channel"], message_id=event["message_id"]
     )
-    return Decision(first.outcome, first.execution_id, first.workflow_id, first.reason or None, duplicate=True)
+    return Decision(
+        first.outcome, first.execution_id, first.workflow_id, first.reason or None, duplicate=True
+    )
 
 
 def _decide(
@@ -192,8 +197,11 @@ def resume_with_reply(
     now: datetime,
 ) -> bool:
     """End an open reply wait with a reply or a time-out, and let the next action of the step run (S6, decision 8)."""
-    context = contexts.merge_reply(contexts.open_context(execution.context), reply)
-    context = contexts.merge_facts(context, facts)
+    try:
+        context = contexts.merge_reply(contexts.open_context(execution.context), reply)
+        context = contexts.merge_facts(context, facts)
+    except ContextTooLarge as problem:
+        return _too_large(execution, wait, problem, actor=actor, now=now)
     if not executions.move_execution(
         entity_id=entity_id,
         execution_id=execution.pk,
@@ -213,6 +221,26 @@ def resume_with_reply(
     )
     executions.wake_frame(entity_id=entity_id, frame_id=frame.pk)
     return True
+
+
+def _too_large(
+    execution: Execution, wait: Wait, problem: ContextTooLarge, *, actor: str, now: datetime
+) -> bool:
+    """The answer came and does not fit: the message is recorded, and an operator decides (decision 20)."""
+    moved = executions.move_execution(
+        entity_id=wait.entity_id,
+        execution_id=execution.pk,
+        sources=["waiting_for_reply"],
+        target="paused_error",
+        actor=actor,
+        event="paused",
+        reason="context_too_large",
+        error={"detail": problem.detail, **problem.extra},
+        now=now,
+    )
+    if moved:
+        slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=now)
+    return moved
 
 
 def _to_trigger(route: _Route) -> Decision | None:

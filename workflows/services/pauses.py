@@ -96,12 +96,12 @@ def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     )
     slots.hold(wait=wait, now=clock.now(), resolution="reply")
     turn.flush()
-    StepRun.objects.filter(entity_id=turn.entity_id, frame_id=turn.frame_id, seq=seq, status="waiting").update(
-        status="done", finished_at=clock.now()
+    StepRun.objects.filter(
+        entity_id=turn.entity_id, frame_id=turn.frame_id, seq=seq, status="waiting"
+    ).update(status="done", finished_at=clock.now())
+    saved = Execution.objects.filter(pk=turn.execution_id, entity_id=turn.entity_id, status="running").update(
+        context=turn.stored_context(), context_seq=turn.seq
     )
-    saved = Execution.objects.filter(
-        pk=turn.execution_id, entity_id=turn.entity_id, status="running"
-    ).update(context=turn.stored_context(), context_seq=turn.seq)
     if not saved:
         raise Stale
 

@@ -93,8 +93,10 @@ def publish_workflow(*, entity: Entity, workflow_id: UUID, actor: str) -> Saved:
 def _freeze(workflow: Workflow, document: Mapping[str, Any], trigger: str, actor: str) -> Version:
     """The immutable version and its rows for people and queries."""
     entity_id = workflow.entity_id
-    last = Version.objects.filter(entity_id=entity_id, workflow_id=workflow.pk).aggregate(last=Max("number"))["last"]
-    version = Version.objects.create(
+    last = Version.objects.filter(entity_id=entity_id, workflow_id=workflow.pk).aggregate(last=Max("number"))[
+        "last"
+    ]
+    version: Version = Version.objects.create(
         entity_id=entity_id,
         workflow_id=workflow.pk,
         number=(last or 0) + 1,
@@ -147,6 +149,8 @@ def archive_workflow(*, entity: Entity, workflow_id: UUID) -> Workflow:
 
 def _set_status(entity: Entity, workflow_id: UUID, *, sources: Sequence[str], target: str) -> Workflow:
     with tenancy.entity(entity.pk):
+        if target == "archived":  # leaves the order, which whoever reorders has locked
+            Entity.objects.select_for_update().get(pk=entity.pk)
         workflow = _locked(entity, workflow_id)
         if workflow.status not in sources:
             raise IllegalTransition(present=workflow.status)
@@ -162,7 +166,9 @@ def reorder_workflows(*, entity: Entity, workflow_ids: Sequence[UUID]) -> None:
     with tenancy.entity(entity.pk):
         Entity.objects.select_for_update().get(pk=entity.pk)
         present = set(
-            Workflow.objects.filter(entity_id=entity.pk).exclude(status="archived").values_list("pk", flat=True)
+            Workflow.objects.filter(entity_id=entity.pk)
+            .exclude(status="archived")
+            .values_list("pk", flat=True)
         )
         if len(set(workflow_ids)) != len(workflow_ids) or set(workflow_ids) != present:
             raise InvalidInput(

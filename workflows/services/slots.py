@@ -102,7 +102,7 @@ def hold(*, wait: Wait, now: datetime, resolution: str) -> None:
 
 
 def free_slots(*, entity_id: int, frame_id: UUID, now: datetime, state: str = "resolved") -> list[UUID]:
-    """Give up whatever the frame reserves, holds or queues for; the kept messages, which must be routed on (decision 12)."""
+    """Give up what the frame reserves, holds or queues for; the kept messages, to be routed on (decision 12)."""
     alive = list(
         Wait.objects.filter(entity_id=entity_id, frame_id=frame_id, state__in=["queued", *SLOT_STATES])
     )

@@ -87,10 +87,18 @@ def settle(*, close: bool) -> str:
     parts = [_STATUS, _MOVE.format(source="from x"), _RUNS]
     parts += [_CLOSED] if close else []
     parts += [_EVENT]
-    return "with" + ",".join(parts) + (
-        "select count(*) / (case when count(*) = (select count(*) from x) then 1 else count(*) end) from u"
+    return (
+        "with"
+        + ",".join(parts)
+        + (
+            "select count(*) / (case when count(*) = (select count(*) from x) then 1 else count(*) end) from u"
+        )
     )
 
 
-FLUSH = {(close, announce): flush(close=close, announce=announce) for close in (False, True) for announce in (False, True)}
+FLUSH = {
+    (close, announce): flush(close=close, announce=announce)
+    for close in (False, True)
+    for announce in (False, True)
+}
 SETTLE = {close: settle(close=close) for close in (False, True)}

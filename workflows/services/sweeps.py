@@ -33,7 +33,9 @@ def hint_expired(*, limit: int = BATCH) -> int:
             found[entity_id].append(frame_id)
     hinted = 0
     for entity_id, frames in found.items():
-        for frame_id, state_version in tenancy.run_statement(entity_id, _RENEW, [LEASE_SECONDS, entity_id, frames]):
+        for frame_id, state_version in tenancy.run_statement(
+            entity_id, _RENEW, [LEASE_SECONDS, entity_id, frames]
+        ):
             hints.send(entity_id, frame_id, state_version, "interactive")
             hinted += 1
     return hinted

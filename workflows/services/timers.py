@@ -40,23 +40,33 @@ def fire_due(*, limit: int = BATCH) -> int:
 
 
 def fire(*, entity_id: int, wait_id: UUID) -> bool:
-    """End the wait whose time has come; False: it had ended already."""
+    """End the wait whose time has come; False: it had ended already.
+
+    The execution is locked before the timer, as whoever cancels it does: a delay has no chat to be serialised by.
+    """
     with tenancy.entity(entity_id):
         wait = Wait.objects.filter(pk=wait_id, entity_id=entity_id).first()
         if wait is None:
             Timer.objects.filter(wait_id=wait_id).delete()
             return False
         slots.lock_chat(entity_id=entity_id, contact_id=wait.contact_id, chat_id=wait.chat_id)
+        owner = Frame.objects.values_list("execution_id", flat=True).get(
+            pk=wait.frame_id, entity_id=entity_id
+        )
+        execution = Execution.objects.select_for_update().get(pk=owner, entity_id=entity_id)
         if not Timer.objects.filter(wait_id=wait_id, due_at__lte=clock.now()).delete()[0]:
             return False
         wait = Wait.objects.get(pk=wait_id, entity_id=entity_id)
         frame = Frame.objects.get(pk=wait.frame_id, entity_id=entity_id)
-        execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=entity_id)
         if wait.state == "reserved":
             return _expire_reservation(wait)
         if wait.state != "open":
             return False
-        return _delay_over(execution, frame, wait) if wait.kind == "delay" else _timed_out(execution, frame, wait)
+        return (
+            _delay_over(execution, frame, wait)
+            if wait.kind == "delay"
+            else _timed_out(execution, frame, wait)
+        )
 
 
 def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
@@ -98,6 +108,8 @@ def _delay_over(execution: Execution, frame: Frame, wait: Wait) -> bool:
 
 def _expire_reservation(wait: Wait) -> bool:
     """The question's outcome is unknown and its time is over: the slot goes free (decision 12)."""
-    kept = slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=clock.now(), state="cancelled")
+    kept = slots.free_slots(
+        entity_id=wait.entity_id, frame_id=wait.frame_id, now=clock.now(), state="cancelled"
+    )
     inbound.route_on(entity_id=wait.entity_id, message_ids=kept)
     return True

@@ -11,6 +11,9 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import psycopg
+from django.db import connection
+
 from workflows import context as contexts
 from workflows import tenancy
 from workflows.context import Context
@@ -112,9 +115,7 @@ class Turn:
         parameters = [*self._move_parameters("running", open_effect, lease), *self._run_parameters()]
         if open_effect:
             parameters += [self.entity_id, self.seq - 1, key, self.now()]
-        rows = tenancy.run_statement(
-            self.entity_id, FLUSH[self.closing is not None, open_effect], parameters
-        )
+        rows = tenancy.run_statement(self.entity_id, FLUSH[self.closing is not None, open_effect], parameters)
         if not rows:
             raise Stale
         self._written()
@@ -148,7 +149,10 @@ class Turn:
             reason,
             dumps(data or {}),
         ]
-        rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
+        try:
+            rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
+        except psycopg.errors.DivisionByZero:  # the frame moved on and its execution still runs: see `settle`
+            raise Stale from None
         if not rows or rows[0][0] != 1:
             raise Stale
         self._written()
@@ -201,9 +205,14 @@ class Turn:
 
 def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     """Take the frame for this worker, or None: it has moved on, ended, or is another's."""
-    rows = tenancy.run_statement(
-        entity_id, CLAIM, [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
-    )
+    parameters = [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
+    try:
+        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
+    except (
+        psycopg.OperationalError
+    ):  # the server was restarted under an idle connection: nothing is in hand yet
+        connection.close()
+        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
     if not rows:
         return None
     (execution_id, version_of_state, step, action, visits, actions, sends, seq, claims, open_effect,

@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from workflows.definitions.model import Automation
 from workflows.definitions.automation import compile_automation
+from workflows.definitions.model import Automation
 from workflows.models import Version
 
 _LIMIT = 2_000
