@@ -91,7 +91,8 @@ class World:
     def started(self, text: str = "Hola", **changes: Any) -> UUID:
         """Let a message start an execution and run it."""
         decision = self.says(text, **changes)
-        assert decision.outcome == "started" and decision.execution_id is not None
+        assert decision.outcome == "started"
+        assert decision.execution_id is not None
         return decision.execution_id
 
     def later(self, **length: float) -> None:
