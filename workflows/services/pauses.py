@@ -105,20 +105,27 @@ def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -
 
 def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     """The reply came while the question was being sent: merge it and go on without pausing."""
+    _answered(turn, seq)
     message = InboundMessage.objects.get(pk=wait.kept_message_id, entity_id=turn.entity_id)
     turn.context = contexts.merge_reply(
         turn.context, wait.gathered or reply_of(message.event, received_at=message.received_at)
     )
     slots.hold(wait=wait, now=clock.now(), resolution="reply")
     turn.flush()
-    StepRun.objects.filter(
-        entity_id=turn.entity_id, frame_id=turn.frame_id, seq=seq, status="waiting"
-    ).update(status="done", finished_at=clock.now())
     saved = Execution.objects.filter(pk=turn.execution_id, entity_id=turn.entity_id, status="running").update(
         context=turn.stored_context(), context_seq=turn.seq
     )
     if not saved:
         raise Stale
+
+
+def _answered(turn: Turn, seq: int) -> None:
+    """The step run is recorded as done, not as waiting, whether its reply fits into the context or not."""
+    if turn.closing is not None and turn.closing.seq == seq:
+        turn.closing.status = "done"
+    for run in turn.pending:
+        if run["seq"] == seq:
+            run.update(status="done", finished_at=turn.now())
 
 
 def _delay(turn: Turn, action: Action, seq: int, outcome: Delay) -> None:

@@ -160,9 +160,7 @@ def resume_with_reply(
     ):
         return False
     slots.hold(wait=wait, now=now, resolution=resolution)
-    StepRun.objects.filter(entity_id=entity_id, frame_id=frame.pk, seq=wait.seq, status="waiting").update(
-        status="done", finished_at=now
-    )
+    _close_run(wait, now)
     executions.wake_frame(entity_id=entity_id, frame_id=frame.pk)
     return True
 
@@ -183,8 +181,16 @@ def _too_large(
         now=now,
     )
     if moved:
+        _close_run(wait, now)
         slots.free_slots(entity_id=wait.entity_id, frame_id=wait.frame_id, now=now)
         conflicts.promote_next(
             entity_id=wait.entity_id, contact_id=wait.contact_id, chat_id=wait.chat_id, now=now
         )
     return moved
+
+
+def _close_run(wait: Wait, now: datetime) -> None:
+    """The action has waited long enough."""
+    StepRun.objects.filter(
+        entity_id=wait.entity_id, frame_id=wait.frame_id, seq=wait.seq, status="waiting"
+    ).update(status="done", finished_at=now)
