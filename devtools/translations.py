@@ -78,6 +78,8 @@ def update(root: Path = ROOT) -> None:
         catalogue = _read(path, language) if path.exists() else Catalog(locale=language, project="boostflow")
         catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
         catalogue.obsolete.clear()
+        catalogue.fuzzy = False
+        catalogue.header_comment = f"# boostflow, {catalogue.locale_identifier}"
         with path.open("wb") as output:
             write_po(output, catalogue, width=110, sort_by_file=True, omit_header=False, include_lineno=False)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from workflows import tenancy
-from workflows.errors import N_
+from workflows.texts import N_
 
 SHOWN = 20
 """Faults named for each check; the count is exact."""
@@ -116,7 +116,8 @@ CHECKS = (
         N_("A running execution has a running frame, which has a lease."),
         """select e.entity_id, e.id::text, 'no running frame' from workflows_execution e
         where e.status = 'running' and not exists (
-            select from workflows_frame f where f.execution_id = e.id and f.status = 'running' and f.lease_until is not null)""",
+            select from workflows_frame f
+            where f.execution_id = e.id and f.status = 'running' and f.lease_until is not null)""",
     ),
     Check(
         "paused_is_at_rest",
@@ -169,7 +170,8 @@ CHECKS = (
     Check(
         "step_runs_without_gap",
         N_("The step runs of a frame are numbered from 0 without a gap, up to the frame's own count."),
-        """select f.entity_id, f.id::text, f.seq || ' counted, ' || count(r.id) || ' stored, last ' || coalesce(max(r.seq), -1)
+        """select f.entity_id, f.id::text,
+            f.seq || ' counted, ' || count(r.id) || ' stored, last ' || coalesce(max(r.seq), -1)
         from workflows_frame f left join workflows_steprun r on r.frame_id = f.id
         group by f.entity_id, f.id, f.seq
         having count(r.id) <> f.seq or coalesce(max(r.seq), -1) <> f.seq - 1 or coalesce(min(r.seq), 0) <> 0""",
@@ -192,9 +194,12 @@ CHECKS = (
     Check(
         "message_has_execution",
         N_("A message that started, resumed or was kept for an execution names one of the same contact."),
-        """select m.entity_id, m.id::text, m.outcome || case when e.id is null then ', no execution' else ', another contact' end
-        from workflows_inboundmessage m left join workflows_execution e on e.id = m.execution_id and e.entity_id = m.entity_id
-        where m.outcome in ('started', 'resumed', 'kept') and (e.id is null or e.contact_id is distinct from m.contact_id)""",
+        """select m.entity_id, m.id::text,
+            m.outcome || case when e.id is null then ', no execution' else ', another contact' end
+        from workflows_inboundmessage m
+        left join workflows_execution e on e.id = m.execution_id and e.entity_id = m.entity_id
+        where m.outcome in ('started', 'resumed', 'kept')
+            and (e.id is null or e.contact_id is distinct from m.contact_id)""",
     ),
     Check(
         "started_by_message",

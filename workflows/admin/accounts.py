@@ -61,8 +61,8 @@ class MembershipAdmin(SuperuserAdmin):
     autocomplete_fields = ("user", "entity")
 
 
-class PeopleAdmin(SuperuserAdmin, UserAdmin):
-    """People of the console. What they may see is their membership's affair, so Django's permissions are not offered."""
+class PeopleAdmin(SuperuserAdmin, UserAdmin):  # type: ignore[misc,type-arg]
+    """People of the console; their memberships say what they see, so Django's permissions are not offered."""
 
     form = UserChangeForm
     add_form = UserCreationForm

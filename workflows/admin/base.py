@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
+from django.contrib.admin import ShowFacets
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -22,6 +23,7 @@ class ReadOnlyAdmin(ModelAdmin):
 
     actions = None
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER
     list_per_page = 50
 
     def has_module_permission(self, request: HttpRequest) -> bool:

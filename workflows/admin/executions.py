@@ -18,14 +18,22 @@ from workflows.admin.base import EntityAdmin
 from workflows.admin.filters import ReasonFilter, StatusFilter, WorkflowFilter
 from workflows.admin.timeline import timeline
 from workflows.admin.tree import tree
-from workflows.admin.wording import advice, duration
+from workflows.admin.wording import advice, duration, moment_cell
 from workflows.models import Execution, InboundMessage, Version, Workflow
 
 
 class ExecutionAdmin(EntityAdmin):
     """Executions of the chosen entity, the latest first."""
 
-    list_display = ("show_id", "workflow", "contact_id", "show_status", "reason", "created_at", "status_at")
+    list_display = (
+        "show_id",
+        "show_workflow",
+        "contact_id",
+        "show_status",
+        "reason",
+        "show_started",
+        "show_since",
+    )
     list_display_links = ("show_id",)
     list_filter = (StatusFilter, WorkflowFilter, ReasonFilter)
     list_filter_submit = True
@@ -51,6 +59,21 @@ class ExecutionAdmin(EntityAdmin):
     def show_id(self, row: Execution) -> SafeString:
         """The end of the id, which differs most; the page shows it whole."""
         return format_html('<span class="whitespace-nowrap">…{}</span>', str(row.pk)[-12:])
+
+    @display(description=_("Workflow"))
+    def show_workflow(self, row: Execution) -> str:
+        """By name."""
+        return str(row.workflow)
+
+    @display(description=_("Started"))
+    def show_started(self, row: Execution) -> SafeString:
+        """To the second."""
+        return moment_cell(row.created_at)
+
+    @display(description=_("Since"))
+    def show_since(self, row: Execution) -> SafeString:
+        """When its status last changed."""
+        return moment_cell(row.status_at)
 
     @display(description=_("Status"), label=badges.STATUS)
     def show_status(self, row: Execution) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -15,7 +16,7 @@ from workflows.admin import badges
 from workflows.admin.base import EntityAdmin
 from workflows.admin.filters import OutcomeFilter
 from workflows.admin.tree import tree
-from workflows.admin.wording import condition_text, trace_text
+from workflows.admin.wording import condition_text, moment_cell, trace_text
 from workflows.models import Execution, InboundMessage, Workflow
 
 DEEPEST = 3
@@ -34,7 +35,15 @@ class Look:
 class InboundMessageAdmin(EntityAdmin):
     """Messages of the chosen entity, the latest first."""
 
-    list_display = ("message_id", "channel", "contact_id", "chat_id", "show_outcome", "reason", "received_at")
+    list_display = (
+        "message_id",
+        "channel",
+        "contact_id",
+        "chat_id",
+        "show_outcome",
+        "reason",
+        "show_received",
+    )
     list_display_links = ("message_id",)
     list_filter = (OutcomeFilter,)
     list_filter_submit = True
@@ -57,6 +66,11 @@ class InboundMessageAdmin(EntityAdmin):
     def show_outcome(self, row: InboundMessage) -> tuple[str, str]:
         """As a badge."""
         return row.outcome, row.get_outcome_display()
+
+    @display(description=_("Received"))
+    def show_received(self, row: InboundMessage) -> SafeString:
+        """To the second."""
+        return moment_cell(row.received_at)
 
     def detail(self, request: HttpRequest, row: InboundMessage) -> dict[str, Any]:
         """The event and the trace of its decision."""

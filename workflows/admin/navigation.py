@@ -20,6 +20,11 @@ def style_sheet(request: HttpRequest) -> str:
     return static("workflows/console.css")
 
 
+def icon(request: HttpRequest) -> str:
+    """Shown by the browser beside the title."""
+    return static("workflows/icon.svg")
+
+
 def _item(title: Any, icon: str, table: str, permission: str | None = None) -> dict[str, Any]:
     item = {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{table}_changelist")}
     return item if permission is None else {**item, "permission": permission}
@@ -35,8 +40,8 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_LANGUAGES": True,
-    "LANGUAGES": {"action": reverse_lazy("admin:set_language")},
     "STYLES": [style_sheet],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": icon}],
     "SIDEBAR": {
         "navigation": [
             {

@@ -1,4 +1,4 @@
-"""The console's site: its own entrance, the choice of the entity and of the language."""
+"""The console's site: its own entrance and the choice of the entity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
-from django.views.i18n import set_language
 from unfold.sites import UnfoldAdminSite
 
 from workflows.admin.scope import choose_entity, chosen_entity, entities_of, no_entity
@@ -23,7 +22,6 @@ class ConsoleSite(UnfoldAdminSite):
         """Pages that belong to no table."""
         return [
             path("entity/", self.admin_view(self.entity_view), name="entity"),
-            path("language/", set_language, name="set_language"),
         ]
 
     def extra_context(self, context: dict[str, Any], request: HttpRequest) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from typing import Any
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from workflows.errors import N_
 from workflows.models import Status
 from workflows.reasons import REASONS
+from workflows.texts import N_
 
 EVENTS = {
     "started": N_("Started with version %(version)s."),
@@ -126,6 +128,11 @@ def actor_text(actor: str) -> str:
 def moment(value: datetime | None) -> str:
     """A time in the entity's zone, to the second."""
     return "" if value is None else date_format(timezone.localtime(value), "Y-m-d H:i:s")
+
+
+def moment_cell(value: datetime | None) -> SafeString:
+    """`moment` for a column of a list, on one line."""
+    return format_html('<span class="whitespace-nowrap">{}</span>', moment(value))
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import F
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -13,6 +14,7 @@ from workflows.admin import badges
 from workflows.admin.base import EntityAdmin
 from workflows.admin.filters import WorkflowStatusFilter
 from workflows.admin.tree import pretty, tree
+from workflows.admin.wording import moment_cell
 from workflows.models import Action, Step, Version, VersionTrigger, Workflow
 
 VERSIONS = 100
@@ -21,7 +23,7 @@ VERSIONS = 100
 class WorkflowAdmin(EntityAdmin):
     """Workflows of the chosen entity."""
 
-    list_display = ("show_priority", "name", "show_status", "show_trigger", "show_version", "updated_at")
+    list_display = ("show_priority", "name", "show_status", "show_trigger", "show_version", "show_changed")
     list_display_links = ("name",)
     list_filter = (WorkflowStatusFilter,)
     list_filter_submit = True
@@ -49,7 +51,12 @@ class WorkflowAdmin(EntityAdmin):
     @display(description=_("Version"))
     def show_version(self, row: Workflow) -> str:
         """The published one."""
-        return "—" if row.current_version is None else str(row.current_version)
+        return str(getattr(row.current_version, "number", "—"))
+
+    @display(description=_("Changed"))
+    def show_changed(self, row: Workflow) -> SafeString:
+        """To the second."""
+        return moment_cell(row.updated_at)
 
     def detail(self, request: HttpRequest, row: Workflow) -> dict[str, Any]:
         """The published version's rows, or the draft where there is none."""

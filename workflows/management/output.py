@@ -38,6 +38,9 @@ def find_entity(external_id: str) -> Entity:
 def violation_lines(violations: Sequence[Violation]) -> list[str]:
     """Each with its rule, its place in the document and its sentence in the reader's language."""
     return [
-        f"{found.rule or '-'} {found.pointer or '/'} {found.code}: {_(found.msgid).format(**found.values) if found.msgid else found.message}"
-        for found in violations
+        f"{found.rule or '-'} {found.pointer or '/'} {found.code}: {_sentence(found)}" for found in violations
     ]
+
+
+def _sentence(found: Violation) -> str:
+    return _(found.msgid).format(**found.values) if found.msgid else found.message
