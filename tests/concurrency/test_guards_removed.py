@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError
@@ -18,6 +19,7 @@ from tests.concurrency.conftest import Race, action, deliver, event_kinds, one_s
 from tests.concurrency.test_messages import Watch
 from tests.concurrency.test_turns import Performer
 from workflows.models import Entity, Workflow
+from workflows.models.base import uuid7
 from workflows.services import publishing, slots, turn
 from workflows.services.advance import advance
 from workflows.services.statements import CLAIM
@@ -28,6 +30,12 @@ Publish = Callable[..., Workflow]
 
 def no_lock(**_chat: Any) -> None:
     """In place of `slots.lock_chat`."""
+
+
+def slow_id() -> UUID:
+    """A new id after a moment, in which the other thread may look at the same rows."""
+    time.sleep(0.02)
+    return uuid7()
 
 
 def test_without_the_lock_two_messages_of_a_chat_are_decided_at_once(
@@ -52,13 +60,7 @@ def test_without_the_lock_two_waits_collide_on_the_slot(
         filters = {"field": "message.text", "operator": "equals", "value": word}
         publish(one_step(wait, name=word, filters=filters))
     monkeypatch.setattr(slots, "lock_chat", no_lock)
-    look = slots.uuid7
-
-    def slow() -> Any:
-        time.sleep(0.01)
-        return look()
-
-    monkeypatch.setattr(slots, "uuid7", slow)
+    monkeypatch.setattr(slots, "uuid7", slow_id)
     problems = []
     for number in range(ROUNDS):
         for word in ("uno", "dos"):
@@ -105,13 +107,7 @@ def test_without_the_entity_lock_two_creators_take_one_priority(
     entity: Entity, race: Race, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Entity.objects, "select_for_update", Entity.objects.all)
-    make = publishing.uuid7
-
-    def slow() -> Any:
-        time.sleep(0.02)
-        return make()
-
-    monkeypatch.setattr(publishing, "uuid7", slow)
+    monkeypatch.setattr(publishing, "uuid7", slow_id)
     results = race(*[lambda: publishing.create_workflow(entity=entity, document=automation())] * 4)
     problems = unexpected(results)
     assert problems

@@ -7,6 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -107,7 +108,7 @@ class Watch:
     def overlaps(self) -> int:
         """How many decisions began before the one before had been made."""
         ordered = sorted(self.spans)
-        return sum(later[0] < earlier[1] for earlier, later in zip(ordered, ordered[1:], strict=False))
+        return sum(later[0] < earlier[1] for earlier, later in pairwise(ordered))
 
 
 def looks(entity: Entity, contact: str) -> list[list[str]]:

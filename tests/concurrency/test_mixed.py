@@ -17,10 +17,10 @@ from tests.builders import automation
 from tests.concurrency.conftest import Race, action, deliver, one_step, unexpected
 from tests.concurrency.test_turns import SENT
 from workflows import tenancy
-from workflows.contracts import ActionType, Call, Config, Outcome, WaitForReply
+from workflows.contracts import ActionType, Call, Outcome, WaitForReply
 from workflows.errors import IllegalTransition, InvalidInput
 from workflows.integrity import check_integrity
-from workflows.models import FINAL, Entity, Execution, Frame, Timer, Workflow
+from workflows.models import FINAL, Entity, Execution, Frame, Workflow
 from workflows.services import entities, publishing, sweeps, timers
 from workflows.services.acts import cancel
 from workflows.services.advance import advance, call_directly

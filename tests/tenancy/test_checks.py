@@ -111,13 +111,25 @@ def change(table: str, changes: dict[str, Any]) -> int:
         ),
         pytest.param("wait", {}, "wait_one_slot_per_chat", marks=pytest.mark.rule("A14"), id="open"),
         pytest.param(
-            "wait", {"state": "reserved"}, "wait_one_slot_per_chat", marks=pytest.mark.rule("A14"), id="reserved"
+            "wait",
+            {"state": "reserved"},
+            "wait_one_slot_per_chat",
+            marks=pytest.mark.rule("A14"),
+            id="reserved",
         ),
-        pytest.param("wait", {"state": "held"}, "wait_one_slot_per_chat", marks=pytest.mark.rule("A14"), id="held"),
         pytest.param(
-            "inboundmessage", {}, "inbound_one_per_message_id", marks=pytest.mark.rule("decision-30"), id="message"
+            "wait", {"state": "held"}, "wait_one_slot_per_chat", marks=pytest.mark.rule("A14"), id="held"
         ),
-        pytest.param("versiontrigger", {}, "trigger_one_per_version", marks=pytest.mark.rule("T2"), id="trigger"),
+        pytest.param(
+            "inboundmessage",
+            {},
+            "inbound_one_per_message_id",
+            marks=pytest.mark.rule("decision-30"),
+            id="message",
+        ),
+        pytest.param(
+            "versiontrigger", {}, "trigger_one_per_version", marks=pytest.mark.rule("T2"), id="trigger"
+        ),
         ("version", {}, "version_one_per_number"),
         ("step", {"key": "otra"}, "step_one_per_position"),
         ("step", {"position": 9, "key": "INICIO"}, "step_one_per_key"),

@@ -88,10 +88,10 @@ def test_a_reference_into_another_entity_is_refused(
 
 def test_a_workflow_belongs_to_a_known_entity(tenants: tuple[Tenant, Tenant]) -> None:
     unknown = 10**9
-    with pytest.raises(IntegrityError, match="workflow_of_known_entity"), tenancy.entity(unknown):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """insert into workflows_workflow (id, entity_id, kind, name, status, created_at, updated_at)
-                values (%s, %s, 'automation', 'x', 'draft', now(), now())""",
-                [uuid4(), unknown],
-            )
+    refused = pytest.raises(IntegrityError, match="workflow_of_known_entity")
+    with refused, tenancy.entity(unknown), connection.cursor() as cursor:
+        cursor.execute(
+            """insert into workflows_workflow (id, entity_id, kind, name, status, created_at, updated_at)
+            values (%s, %s, 'automation', 'x', 'draft', now(), now())""",
+            [uuid4(), unknown],
+        )

@@ -38,8 +38,8 @@ def test_every_table_with_an_entity_is_guarded_or_named(clean: object, sql: Sql)
     )
     policies = ["tenant_delete:d:t", "tenant_insert:a:t", "tenant_read:r:t", "tenant_update:w:t"]
     assert {name: (forced, found) for name, forced, found in with_entity} == {
-        **{table: (True, policies) for table in TABLES},
-        **{table: (False, None) for table in WITHOUT_POLICY},
+        **dict.fromkeys(TABLES, (True, policies)),
+        **dict.fromkeys(WITHOUT_POLICY, (False, None)),
     }
 
 
@@ -58,7 +58,7 @@ def test_every_relation_between_tenants_tables_has_a_composite_key(clean: object
         (model._meta.db_table, field.column, field.related_model._meta.db_table)
         for model in TENANT_MODELS
         for field in model._meta.concrete_fields
-        if field.is_relation
+        if field.related_model is not None
     }
     named = {(f"workflows_{c}", column, f"workflows_{p}") for c, column, p, _extra in guards.COMPOSITE_KEYS}
     stored = sql(
@@ -76,7 +76,9 @@ def test_the_application_role_is_bound_by_the_guards(clean: object, sql: Sql) ->
         "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user"
     )
     assert (superuser, bypass, create_role, create_db) == (False, False, False, False)
-    owned = sql("select relname from pg_class where pg_has_role(relowner, 'member') and relname = any(%s)", TABLES)
+    owned = sql(
+        "select relname from pg_class where pg_has_role(relowner, 'member') and relname = any(%s)", TABLES
+    )
     assert owned == []
 
 
