@@ -21,6 +21,7 @@ from tests.concurrency.conftest import Race, action, deliver, execution_of, one_
 from workflows import tenancy
 from workflows.models import Entity, Execution, InboundMessage, Workflow
 from workflows.services import inbound
+from workflows.services.route import Decision
 
 ROUNDS = 25
 DELIVERIES = 20
@@ -96,7 +97,7 @@ class Watch:
         self.spans: list[tuple[float, float]] = []
         decide = inbound._decide
 
-        def slow(*given: Any, **more: Any) -> inbound.Decision:
+        def slow(*given: Any, **more: Any) -> Decision:
             began = time.monotonic()
             time.sleep(0.01)
             decision = decide(*given, **more)

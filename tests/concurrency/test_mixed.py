@@ -23,7 +23,8 @@ from workflows.integrity import check_integrity
 from workflows.models import FINAL, Entity, Execution, Frame, Workflow
 from workflows.services import entities, publishing, sweeps, timers
 from workflows.services.acts import cancel
-from workflows.services.advance import advance, call_directly
+from workflows.services.advance import advance
+from workflows.services.calls import call_directly
 
 THREADS = 6
 OPERATIONS = 50

@@ -28,7 +28,8 @@ from workflows.errors import IllegalTransition
 from workflows.models import Entity, Frame, StepRun, Workflow
 from workflows.services import sweeps
 from workflows.services.acts import cancel
-from workflows.services.advance import advance, call_directly
+from workflows.services.advance import advance
+from workflows.services.calls import call_directly
 from workflows.services.turn import claim
 
 ROUNDS = 25

@@ -37,6 +37,7 @@ CHILD: dict[str, dict[str, Any]] = {
     "steprun": {"seq": 98},
     "attempt": {"seq": 98},
     "wait": {"state": "resolved"},
+    "incident": {"cause": "otra"},
 }
 UUIDS = {"workflow", "execution", "frame", "inboundmessage", "wait"}
 
