@@ -40,8 +40,10 @@ def take_slot(
     armed: bool,
 ) -> bool:
     """Reserve (or, `armed`, open) the slot for a frame, giving up what the same frame held; False: it is taken and
-    the frame is queued for it (decisions 10 to 12). The deadline runs from now on; a reservation's is a fallback."""
+    the frame is queued for it (decisions 10 to 12). The deadline runs from now on; a reservation's is a fallback.
+    A message that an earlier reservation of this turn has kept stays the reply of the wait to come."""
     alive = Wait.objects.filter(entity_id=entity_id, frame_id=frame_id, state__in=SLOT_STATES)
+    kept = alive.filter(state="reserved").values("kept_message_id", "gathered").first() or {}
     alive.update(state="resolved")
     fields = {
         "entity_id": entity_id,
@@ -68,6 +70,7 @@ def take_slot(
         armed_at=now if armed else None,
         deadline=now + wait.timeout,
         **fields,
+        **kept,
     )
     Timer.objects.create(entity_id=entity_id, wait_id=created.id, due_at=now + wait.timeout)
     return True
