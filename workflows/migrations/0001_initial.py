@@ -458,7 +458,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='wait',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'reply'), _negated=True), models.Q(('chat_id__isnull', False), ('contact_id__isnull', False), ('timeout__gte', datetime.timedelta(seconds=3600)), ('timeout__lte', datetime.timedelta(days=30))), _connector='OR'), name='wait_reply_has_timeout'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'reply'), _negated=True), models.Q(('chat_id__isnull', False), ('contact_id__isnull', False), ('timeout__gte', datetime.timedelta(seconds=3600)), ('timeout__isnull', False), ('timeout__lte', datetime.timedelta(days=30))), _connector='OR'), name='wait_reply_has_timeout'),
         ),
         migrations.AddConstraint(
             model_name='wait',
