@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def test_actions_run_one_after_another(world: World) -> None:
     assert world.runs(execution_id) == [("a", "done"), ("b", "done"), ("c", "done"), ("fin_inicio", "done")]
     with tenancy.entity(world.entity.pk):
         runs = list(StepRun.objects.order_by("seq"))
-    for earlier, later in zip(runs, runs[1:], strict=False):
+    for earlier, later in pairwise(runs):
         assert earlier.finished_at is not None
         assert earlier.started_at <= earlier.finished_at <= later.started_at
 

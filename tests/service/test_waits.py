@@ -69,16 +69,17 @@ def test_a_rendered_delay_that_is_too_long_pauses(world: World) -> None:
     assert world.waits(execution_id) == []
 
 
+@pytest.mark.rule("A5")
 @pytest.mark.parametrize(
     ("change", "constraint"),
     [
-        pytest.param({"timeout": timedelta(minutes=59)}, "wait_reply_has_timeout", marks=pytest.mark.rule("A5")),
-        pytest.param({"timeout": timedelta(days=30, seconds=1)}, "wait_reply_has_timeout", marks=pytest.mark.rule("A5")),
-        pytest.param({"timeout": None}, "wait_reply_has_timeout", marks=pytest.mark.rule("A5")),
-        pytest.param({"deadline": None}, "wait_open_has_deadline", marks=pytest.mark.rule("A5")),
-        pytest.param({"armed_at": None}, "wait_open_has_deadline", marks=pytest.mark.rule("A5")),
+        ({"timeout": timedelta(minutes=59)}, "wait_reply_has_timeout"),
+        ({"timeout": timedelta(days=30, seconds=1)}, "wait_reply_has_timeout"),
+        ({"timeout": None}, "wait_reply_has_timeout"),
+        ({"deadline": None}, "wait_open_has_deadline"),
+        ({"armed_at": None}, "wait_open_has_deadline"),
     ],
-)  # fmt: skip
+)
 def test_the_database_refuses_a_wait_without_a_proper_end(
     world: World, change: dict[str, Any], constraint: str
 ) -> None:
