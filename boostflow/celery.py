@@ -20,6 +20,11 @@ app.conf.update(
         "socket_timeout": 5,
         "socket_connect_timeout": 2,
         "health_check_interval": 10,
+        # a broker that is down costs a hint, and no request its time: the transport's own retries took 6 s
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.1,
     },
     task_queues=[
         Queue(name, Exchange("boostflow"), routing_key=name)
@@ -30,10 +35,8 @@ app.conf.update(
     task_default_routing_key="interactive",
     task_ignore_result=True,
     task_acks_late=True,
-    task_reject_on_worker_lost=True,
     task_publish_retry=False,
     worker_prefetch_multiplier=1,
-    worker_soft_shutdown_timeout=45.0,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
     enable_utc=True,

@@ -23,6 +23,7 @@ ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.s
 CSRF_TRUSTED_ORIGINS = [origin.strip() for origin in env.csrf_trusted_origins.split(",") if origin.strip()]
 if ENV == "production":
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 31_536_000
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 INSTALLED_APPS = [

@@ -7,7 +7,7 @@ import http.client
 from devtools.processes import Child, Processes, listens, python
 
 HOST = "127.0.0.1"
-MAIN_QUEUES = "interactive,bulk,sweeps"
+MAIN_QUEUES = "sweeps,interactive,bulk"
 SLOW_QUEUES = "zauru,llm"
 
 

@@ -83,6 +83,9 @@ def prepare_cluster() -> None:
                 )
             )
         for statement in (
+            "alter role {app} set lock_timeout = '5s'",
+            "alter role {app} set statement_timeout = '30s'",
+            "alter role {app} set idle_in_transaction_session_timeout = '30s'",
             "revoke create on schema public from public",
             "grant usage on schema public to {app}",
             "alter default privileges for role {owner} "

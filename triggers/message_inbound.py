@@ -8,10 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from workflows.contracts import N_, Config, Duration, Refusal, TriggerType, trigger_registry
-
-WRITTEN_KINDS = frozenset({"text", "media", "audio", "location", "button", "list", "template_reply"})
-"""The kinds of message that a person writes (decision 7)."""
+from workflows.contracts import N_, WRITTEN_KINDS, Config, Duration, Refusal, TriggerType, trigger_registry
 
 CONTACT_FIELDS = ("id", "name", "phone", "email", "tags", "seller_id", "is_new", "fields")
 CHAT_FIELDS = ("id", "channel", "window_open_until", "assigned_user_id")

@@ -25,6 +25,10 @@ CATEGORIES = ("comms", "flow", "crm", "notification", "zauru")
 """The five categories of actions; there is no sixth (A1)."""
 
 
+WRITTEN_KINDS = frozenset({"text", "media", "audio", "location", "button", "list", "template_reply"})
+"""The kinds of message that a person writes (decision 7)."""
+
+
 class Effect(StrEnum):
     """What a repeat of the action would do outside (decision 13)."""
 
@@ -337,6 +341,7 @@ __all__ = [
     "CATEGORIES",
     "N_",
     "WEEKDAYS",
+    "WRITTEN_KINDS",
     "ActionType",
     "Call",
     "Config",

@@ -22,6 +22,11 @@ def reply_of(event: Mapping[str, Any], *, received_at: datetime) -> dict[str, An
     }
 
 
+def facts_of(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What each inbound event says anew of its contact and chat (decision 32)."""
+    return {"contact": event["contact"], "chat": event["chat"]}
+
+
 def gather(reply: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
     """The reply with the text of a further message of the collect window (decision 34)."""
     text = event.get("text")

@@ -50,7 +50,10 @@ def _scope(scope: int | str, statement: str, value: str) -> Iterator[None]:
         nested = connection.in_atomic_block
         with transaction.atomic():
             connection.ensure_connection()
-            with connection.connection.pipeline():  # BEGIN and the setting in one round trip
+            with (
+                connection.wrap_database_errors,
+                connection.connection.pipeline(),
+            ):  # BEGIN and the setting in one round trip
                 connection.connection.execute(statement, [value])
             yield
             if nested:
@@ -69,11 +72,12 @@ def run_statement(entity_id: int, sql: str, parameters: Sequence[Any]) -> list[t
     """One statement under one entity as one transaction in one round trip: the engine's hot path."""
     connection.ensure_connection()
     raw = connection.connection
-    if connection.in_atomic_block:
-        if _current.get() != entity_id:
-            raise ScopeMissing(f"statement of entity {entity_id!r} inside scope {_current.get()!r}")
-        return list(raw.execute(sql, parameters).fetchall())
-    with raw.pipeline():
-        raw.execute(_SET_ENTITY, [str(entity_id)])
-        cursor = raw.execute(sql, parameters)
-    return list(cursor.fetchall())
+    with connection.wrap_database_errors:
+        if connection.in_atomic_block:
+            if _current.get() != entity_id:
+                raise ScopeMissing(f"statement of entity {entity_id!r} inside scope {_current.get()!r}")
+            return list(raw.execute(sql, parameters).fetchall())
+        with raw.pipeline():
+            raw.execute(_SET_ENTITY, [str(entity_id)])
+            cursor = raw.execute(sql, parameters)
+        return list(cursor.fetchall())

@@ -41,7 +41,7 @@ def test_a_message_starts_a_workflow(entity: Entity, api: Clients, publish: Publ
     }
 
 
-@pytest.mark.rule("30")
+@pytest.mark.rule("decision-30")
 def test_a_second_delivery_gets_the_first_answer(
     entity: Entity, api: Clients, publish: Publish, event: Build
 ) -> None:
@@ -53,7 +53,7 @@ def test_a_second_delivery_gets_the_first_answer(
     assert [row.event["text"] for row in stored(entity)] == ["Hola"]
 
 
-@pytest.mark.rule("30")
+@pytest.mark.rule("decision-30")
 def test_twenty_deliveries_at_once_give_one_execution(
     entity: Entity, api: Clients, publish: Publish, event: Build
 ) -> None:

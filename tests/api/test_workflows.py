@@ -63,7 +63,7 @@ def test_versions_keep_their_definitions(api: Clients, entity: Entity) -> None:
     assert body_of(client.get(f"workflows/export/?id={workflow}")) == automation(name="Segundo")
 
 
-@pytest.mark.rule("19")
+@pytest.mark.rule("decision-19")
 def test_a_broken_definition_lists_all_violations_and_stores_nothing(api: Clients, entity: Entity) -> None:
     client = api("editor")
     broken = automation(
@@ -97,7 +97,7 @@ def test_a_draft_that_is_broken_leaves_the_old_one(api: Clients, make_workflow: 
     assert body_of(client.get(f"workflows/{workflow.pk}/"))["draft"] == automation()
 
 
-@pytest.mark.rule("5")
+@pytest.mark.rule("decision-5")
 def test_one_call_reorders_all(api: Clients, make_workflow: Make) -> None:
     first, second, third = (str(make_workflow(automation(name=name)).pk) for name in "abc")
     client = api("editor")

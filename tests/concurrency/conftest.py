@@ -13,7 +13,8 @@ from django.db import connection, connections
 from tests.builders import automation, inbound_event
 from workflows import tenancy
 from workflows.models import Entity, Event, Execution, Frame, InboundMessage, Wait
-from workflows.services.inbound import Decision, receive_message
+from workflows.services.inbound import receive_message
+from workflows.services.route import Decision
 
 SECONDS = 30.0
 Race = Callable[..., list[Any]]

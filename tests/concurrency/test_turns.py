@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ from workflows.errors import IllegalTransition
 from workflows.models import Entity, Frame, StepRun, Workflow
 from workflows.services import sweeps
 from workflows.services.acts import cancel
-from workflows.services.advance import advance, call_directly
+from workflows.services.advance import advance
+from workflows.services.calls import call_directly
 from workflows.services.turn import claim
 
 ROUNDS = 25
@@ -73,12 +75,10 @@ def test_workers_with_the_same_hint_run_each_action_once(
         execution_id = deliver(entity, contact_id=f"c-{number}").execution_id
         performer = Performer()
         entity_id, frame_id, state_version, _queue = hints.pop()
-        turn = [
-            lambda frame_id=frame_id, performer=performer: advance(
-                entity_id=entity_id, frame_id=frame_id, state_version=state_version, perform=performer
-            )
-        ]
-        assert race(*turn * 3) == [None, None, None]
+        turn = partial(
+            advance, entity_id=entity_id, frame_id=frame_id, state_version=state_version, perform=performer
+        )
+        assert race(turn, turn, turn) == [None, None, None]
         assert performer.calls == {"1": 1, "2": 1, "3": 1, "flow.end": 1}
         assert execution_of(entity, execution_id).status == "completed"
         assert event_kinds(entity, execution_id) == ["started", "completed"]
@@ -114,8 +114,12 @@ def test_cancel_against_advance(
         performer = Performer()
         entity_id, frame_id, state_version, _queue = hints.pop()
         advanced, cancelled = race(
-            lambda frame_id=frame_id, performer=performer: advance(
-                entity_id=entity_id, frame_id=frame_id, state_version=state_version, perform=performer
+            partial(
+                advance,
+                entity_id=entity_id,
+                frame_id=frame_id,
+                state_version=state_version,
+                perform=performer,
             ),
             lambda execution_id=execution_id: cancel(
                 entity=entity, execution_id=execution_id, actor="test", reason="race"

@@ -184,7 +184,7 @@ def test_a_message_against_the_wait_that_is_being_armed(
         )
         assert unexpected([advanced, decision]) == []
         with tenancy.entity(entity.pk):
-            message = InboundMessage.objects.filter(contact_id=contact).order_by("-id").first()
+            message = InboundMessage.objects.filter(contact_id=contact).latest("id")
         if decision.outcome == "resumed":
             assert verdicts(message) == ["resumed"]
         else:

@@ -13,6 +13,7 @@ from workflows.templating import (
     check_template,
     has_template,
     parse,
+    stringify,
 )
 from workflows.templating.rendering import MAX_WORK, Context
 
@@ -231,6 +232,7 @@ HOSTILE = [
     "{% for i in (1..12) %}{% assign a = a | concat: a %}{% endfor %}{{ a | sort_natural }} ",
     "{% assign e = '' | split: ',' %}{% assign a = large | concat: e %}"
     "{% for i in (1..12) %}{% assign a = a | concat: a %}{% endfor %}{{ a | join }} ",
+    "".join(f"{{% assign a{at} = large.text | upcase %}}" for at in range(12)),
     "{{ (1..100000000) | join: ',' }}",
     "{{ 5 | round: -99999999999 }}",
     "{{ 5 | round: 99999999999 }}",
@@ -273,6 +275,13 @@ def test_hostile_templates_end_in_an_error_within_their_work(
 def test_hostile_texts_are_refused_when_parsed(text: str) -> None:
     with pytest.raises(TemplateSyntaxProblem):
         parse(text)
+
+
+def test_a_value_too_long_to_print_is_counted_before_it_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("json.dumps", lambda *args, **named: pytest.fail("printed"))
+    for value in ([LARGE] * 4096, {"x" * MAX_OUTPUT: 1}, [0] * (MAX_OUTPUT + 1)):
+        with pytest.raises(TemplateProblem):
+            stringify.to_text(value)
 
 
 def test_the_output_is_limited() -> None:

@@ -74,6 +74,9 @@ TRACES = {
     ("workflow", "too_old"): N_(
         "%(priority)s. %(name)s: matches, but the message is too old to start anything."
     ),
+    ("workflow", "does_not_compile"): N_(
+        "%(priority)s. %(name)s: its version breaks a rule of this release; publish it again."
+    ),
     ("workflow", "started"): N_("%(priority)s. %(name)s: matches, and started an execution."),
     ("workflow", "lower_priority"): N_("%(priority)s. %(name)s: comes after the one that started."),
 }

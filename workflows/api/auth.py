@@ -60,7 +60,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def _entity_of(key: ApiKey, named: str | None) -> Entity:
-    """A key's own entity; a platform key names one of its list (an empty list: all)."""
+    """A key's own entity; a platform key names one of its list, unless it is for all."""
     if key.entity is not None:
         if named is not None and named != key.entity.external_id:
             raise NotFound
@@ -68,7 +68,7 @@ def _entity_of(key: ApiKey, named: str | None) -> Entity:
     if not named:
         raise EntityRequired
     entity = None if "\x00" in named else Entity.objects.filter(external_id=named).first()
-    if entity is None or (key.entities.exists() and not key.entities.filter(pk=entity.pk).exists()):
+    if entity is None or not (key.all_entities or key.entities.filter(pk=entity.pk).exists()):
         raise NotFound
     return entity
 

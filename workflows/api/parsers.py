@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import IO, Any, Final, NoReturn
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from workflows import jsontext
 from workflows.errors import N_, InvalidInput, TooLarge
 
 DEFAULT_LIMIT: Final = 1_048_576
 MAX_DEPTH: Final = 64
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-REPLACEMENT: Final = "\ufffd"
 
 
 class BoundedJSONParser(BaseParser):
@@ -53,17 +51,14 @@ def _finite(text: str) -> float:
     return value
 
 
-def storable(value: Any, depth: int = 0) -> Any:
-    """The value with U+FFFD for what PostgreSQL cannot store (NUL, lone surrogates).
+def storable(value: Any) -> Any:
+    """The value with U+FFFD for what PostgreSQL cannot store; InvalidInput if it nests too deep."""
+    _bound_depth(value, 0)
+    return jsontext.storable(value)
 
-    InvalidInput if it nests too deep.
-    """
+
+def _bound_depth(value: Any, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise InvalidInput(N_("The body nests too deep."), limit=MAX_DEPTH)
-    if isinstance(value, str):
-        return _UNSTORABLE.sub(REPLACEMENT, value)
-    if isinstance(value, dict):
-        return {storable(name): storable(item, depth + 1) for name, item in value.items()}
-    if isinstance(value, list):
-        return [storable(item, depth + 1) for item in value]
-    return value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _bound_depth(item, depth + 1)

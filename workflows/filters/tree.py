@@ -28,6 +28,15 @@ class NotRendered(TypeError):
     """A filter with templates was evaluated before `Filter.render`: a programming error."""
 
 
+SHOWN_CHARACTERS: Final = 200
+
+
+def _shown(value: Any) -> Any:
+    """The value as an explanation keeps it: a long one as the beginning of its text."""
+    text = value if isinstance(value, str) else repr(value)
+    return value if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """One node's verdict with what led to it; `seen` is MISSING where the field is not there."""
@@ -53,9 +62,9 @@ class Explanation:
             "missing": self.seen is MISSING,
         }
         if self.wanted is not NO_VALUE:
-            shown["value"] = self.wanted
+            shown["value"] = _shown(self.wanted)
         if self.seen is not MISSING:
-            shown["seen"] = self.seen
+            shown["seen"] = _shown(self.seen)
         return shown
 
 

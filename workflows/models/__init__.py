@@ -2,6 +2,7 @@
 
 from workflows.models.entity import ApiKey, Clock, Entity, Membership, Role
 from workflows.models.execution import (
+    ACTIVE,
     FINAL,
     Attempt,
     Event,
@@ -26,6 +27,7 @@ from workflows.models.workflow import (
 )
 
 __all__ = [
+    "ACTIVE",
     "FINAL",
     "SLOT_STATES",
     "Action",

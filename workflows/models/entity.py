@@ -40,12 +40,14 @@ class Entity(models.Model):
 
 
 class ApiKey(models.Model):
-    """A bearer key, stored hashed. Without an entity it is a platform key that names one per request."""
+    """A bearer key, stored hashed. Without an entity it is a platform key, which names one of its list, or of all,
+    in each request."""
 
     id = models.BigAutoField(primary_key=True)
     entity = models.ForeignKey(
         Entity, on_delete=models.PROTECT, null=True, blank=True, related_name="api_keys"
     )
+    all_entities = models.BooleanField(_("all entities"), default=False)
     entities = models.ManyToManyField(Entity, blank=True, related_name="platform_keys")
     name = models.CharField(_("name"), max_length=100)
     role = models.CharField(_("role"), max_length=16, choices=Role)
@@ -58,7 +60,11 @@ class ApiKey(models.Model):
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         constraints = [
-            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="api_key_role_known")
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="api_key_role_known"),
+            models.CheckConstraint(
+                condition=models.Q(entity__isnull=True) | models.Q(all_entities=False),
+                name="api_key_of_one_entity_is_not_of_all",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -27,6 +27,10 @@ FINAL = ("completed", "cancelled", "failed")
 """Statuses that never change again; every other one is active (G3, decision 4)."""
 
 
+ACTIVE = tuple(status for status in Status.values if status not in FINAL)
+"""Every status from which there is a way on (decision 4)."""
+
+
 class Execution(EntityRow):
     """One run of one version for one contact. `status` is written by `services.executions` only."""
 

@@ -30,6 +30,7 @@ class InboundMessage(EntityRow):
     event = models.JSONField(_("event"))
     outcome = models.CharField(_("outcome"), max_length=16, choices=MessageOutcome)
     reason = models.CharField(_("reason"), max_length=64, blank=True, default="")
+    answer = models.JSONField(_("first answer"), null=True)
     execution = relation("workflows.Execution", null=True, related_name="messages")
     workflow = relation("workflows.Workflow", null=True, related_name="+")
     trace = models.JSONField(_("trace"), default=list)

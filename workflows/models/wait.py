@@ -71,7 +71,7 @@ class Wait(EntityRow):
             models.CheckConstraint(
                 condition=~models.Q(kind="reply")
                 | models.Q(
-                    timeout__isnull=False,
+                    timeout__isnull=False,  # a comparison with null would not refuse the row
                     timeout__gte=timedelta(hours=1),
                     timeout__lte=timedelta(days=30),
                     contact_id__isnull=False,

@@ -19,11 +19,12 @@ from workflows.context import ContextTooLarge
 from workflows.contracts import Config, Effect
 from workflows.definitions.binding import BindFailed
 from workflows.definitions.model import Action
-from workflows.engine.interpreter import Finish, Halt, Pause, Proceed, action_at, after, check_budget
+from workflows.engine.interpreter import Finish, Halt, Move, Pause, Proceed, action_at, after, check_budget
 from workflows.engine.retry import GiveUp
 from workflows.services import calls, late, pauses
 from workflows.services.calls import WORKER_LOST, Failure, Perform, call_directly
-from workflows.services.turn import Closing, Stale, Turn, claim
+from workflows.services.setting_aside import set_aside
+from workflows.services.turn import Closing, Stale, Turn, Unclaimable, claim
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +43,13 @@ def advance(
     queue: str = "interactive",
 ) -> None:
     """Run the frame until its next pause, its end, or the turn's budget; a stale hint does nothing."""
-    turn = claim(entity_id=entity_id, frame_id=frame_id, state_version=state_version)
+    try:
+        turn = claim(entity_id=entity_id, frame_id=frame_id, state_version=state_version)
+    except Unclaimable as problem:
+        log.exception("frame_unclaimable", frame_id=str(frame_id))
+        if problem.claims > MAX_CLAIMS:
+            set_aside(entity_id=entity_id, frame_id=frame_id, execution_id=problem.execution_id)
+        return
     if turn is None:
         return
     with structlog.contextvars.bound_contextvars(
@@ -79,6 +86,7 @@ def _recover_effect(turn: Turn) -> bool:
     action = action_at(turn.version.automation, turn.state)
     verdict = calls.after_failure(turn, action, WORKER_LOST)
     if isinstance(verdict, GiveUp):
+        turn.closing = Closing(turn.seq - 1, "open", None, WORKER_LOST.error, turn.now())
         pauses.outcome_unknown(turn, verdict.reason, WORKER_LOST.error)
         return False
     turn.closing = Closing(turn.seq - 1, "open", None, WORKER_LOST.error, turn.now())
@@ -149,9 +157,7 @@ def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], 
         try:
             turn.merge(action, output)
         except ContextTooLarge as problem:
-            error = {"detail": problem.detail, "happened": has_effect, **problem.extra}
-            _close(turn, action, has_effect, given, began, "failed", None, error)
-            pauses.halt(turn, "context_too_large", error)
+            _does_not_fit(turn, action, given, began, output, move, problem)
             return False
     if isinstance(move, Halt):
         error = {"detail": move.reason, **move.facts}
@@ -171,6 +177,22 @@ def _step(turn: Turn, action: Action, config: Config, given: Mapping[str, Any], 
         case Pause(state=state, outcome=outcome):
             turn.enter(state)
             return pauses.pause(turn, action, seq, outcome)
+
+
+def _does_not_fit(
+    turn: Turn,
+    action: Action,
+    given: Mapping[str, Any],
+    began: datetime,
+    output: Mapping[str, Any],
+    move: Move,
+    problem: ContextTooLarge,
+) -> None:
+    """The action happened and its output does not fit: it is done, and the execution stands at the next one."""
+    has_effect = action.handler.effect is not Effect.NONE
+    _close(turn, action, has_effect, given, began, "done", output, None)
+    turn.enter(move.state)
+    pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
 
 
 def _failed(turn: Turn, action: Action, given: Mapping[str, Any], began: datetime, failure: Failure) -> None:

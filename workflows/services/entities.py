@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -32,12 +33,24 @@ def create_entity(
     )
 
 
-def create_api_key(*, entity: Entity | None, name: str, role: str) -> tuple[ApiKey, str]:
-    """A key for one entity (None: a platform key), and its secret, which is never shown again."""
+def create_api_key(
+    *, entity: Entity | None, name: str, role: str, entities: Sequence[Entity] | None = None
+) -> tuple[ApiKey, str]:
+    """A key for one entity and its secret, which is never shown again. Without an entity it is a platform key for
+    those of `entities`, or for all where that is None."""
     if role not in Role.values:
         raise InvalidInput(fields={"role": f"one of {', '.join(Role.values)}"})
     secret = PREFIX + secrets.token_urlsafe(32)
-    key = ApiKey.objects.create(entity=entity, name=name, role=role, digest=digest(secret), hint=secret[-4:])
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            entity=entity,
+            all_entities=entity is None and entities is None,
+            name=name,
+            role=role,
+            digest=digest(secret),
+            hint=secret[-4:],
+        )
+        key.entities.set(entities or ())
     return key, secret
 
 

@@ -18,11 +18,12 @@ from django.db.models.functions import Now
 from workflows import clock, hints
 from workflows.engine.interpreter import begin
 from workflows.errors import IllegalTransition, NotFound, StaleState
-from workflows.models import FINAL, Event, Execution, Frame, StepRun, Timer, Wait
+from workflows.jsontext import dumps
+from workflows.models import ACTIVE, FINAL, Event, Execution, Frame, StepRun, Timer, Wait
 from workflows.models.base import uuid7
 from workflows.services import slots
 from workflows.services.statements import LEASE_SECONDS
-from workflows.services.versions import CompiledVersion, dumps
+from workflows.services.versions import CompiledVersion
 
 _INSERT = """
 insert into workflows_execution (id, entity_id, kind, workflow_id, version_id, contact_id, chat_id, trigger_type,
@@ -196,9 +197,9 @@ def end_frames(*, entity_id: int, execution_id: UUID, now: datetime) -> list[UUI
     Frame.objects.filter(pk__in=frames, entity_id=entity_id).update(
         status="done", state_version=F("state_version") + 1
     )
-    StepRun.objects.filter(entity_id=entity_id, frame_id__in=frames, status="waiting").update(
-        status="cancelled", finished_at=now
-    )
+    runs = StepRun.objects.filter(entity_id=entity_id, frame_id__in=frames)
+    runs.filter(status="waiting").update(status="cancelled", finished_at=now)
+    runs.filter(status="open").update(status="cancelled")  # a late answer is still recorded on it
     kept = [
         message
         for frame_id in frames
@@ -208,16 +209,3 @@ def end_frames(*, entity_id: int, execution_id: UUID, now: datetime) -> list[UUI
     Timer.objects.filter(wait_id__in=list(delays.values_list("pk", flat=True))).delete()
     delays.update(state="cancelled", resolved_at=now, resolution="cancelled")
     return kept
-
-
-ACTIVE = tuple(
-    status
-    for status in (
-        "running",
-        "waiting_for_reply",
-        "delayed",
-        "pending_approval",
-        "queued_wait_conflict",
-        "paused_error",
-    )
-)

@@ -10,16 +10,15 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from workflows import clock, tenancy
+from workflows.contracts import WRITTEN_KINDS
+from workflows.jsontext import dumps
 from workflows.models import FINAL, Entity, Execution, InboundMessage
 from workflows.models.base import uuid7
 from workflows.services import conflicts, executions, slots
 from workflows.services.replying import delivery_failed, to_wait
 from workflows.services.route import Decision, Route
 from workflows.services.triggering import to_trigger
-from workflows.services.versions import dumps, load_version
-
-PERSON_KINDS = frozenset({"text", "media", "audio", "location", "button", "list", "template_reply"})
-"""Kinds that a person writes (decision 7)."""
+from workflows.services.versions import load_version
 
 
 def receive_message(*, entity: Entity, event: Mapping[str, Any]) -> Decision:
@@ -33,7 +32,9 @@ def receive_message(*, entity: Entity, event: Mapping[str, Any]) -> Decision:
         if message_id is None:
             return _first_answer(entity.pk, event)
         slots.lock_chat(entity_id=entity.pk, contact_id=event["contact"]["id"], chat_id=event["chat"]["id"])
-        return _decide(entity, message_id, event)
+        decision = _decide(entity, message_id, event)
+        InboundMessage.objects.filter(pk=message_id, entity_id=entity.pk).update(answer=decision.as_answer())
+        return decision
 
 
 def route_on(*, entity_id: int, message_ids: Sequence[UUID]) -> None:
@@ -77,12 +78,11 @@ def _insert(entity_id: int, event: Mapping[str, Any]) -> UUID | None:
 
 
 def _first_answer(entity_id: int, event: Mapping[str, Any]) -> Decision:
+    """What the first delivery was answered, even where a kept message has gone on since (decision 30)."""
     first = InboundMessage.objects.get(
         entity_id=entity_id, channel=event["channel"], message_id=event["message_id"]
     )
-    return Decision(
-        first.outcome, first.execution_id, first.workflow_id, first.reason or None, duplicate=True
-    )
+    return Decision.of_answer(first.answer)
 
 
 def _decide(
@@ -112,7 +112,7 @@ def _decide(
 def _not_a_message(route: Route) -> Decision | None:
     """Echoes, reactions, receipts, edits and system messages start nothing (decision 7)."""
     event = route.event
-    if event["kind"] in PERSON_KINDS:
+    if event["kind"] in WRITTEN_KINDS:
         if event["direction"] == "inbound" and event["author"] == "contact":
             return None
         if event["author"] == "agent" and _take_over(route):

@@ -11,8 +11,8 @@ from django.db import connection
 
 from workflows import clock, tenancy
 from workflows.errors import NotFound
+from workflows.jsontext import dumps
 from workflows.models import Entity, Incident
-from workflows.services.versions import dumps
 
 log = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from workflows.contracts import Delay, WaitForReply
 from workflows.definitions.model import Action
 from workflows.models import Execution, InboundMessage, StepRun, Timer, Wait
 from workflows.models.base import uuid7
-from workflows.replies import reply_of
+from workflows.replies import facts_of, reply_of
 from workflows.services import conflicts, inbound, slots
 from workflows.services.incidents import RAISING, raise_incident
 from workflows.services.turn import Stale, Turn
@@ -107,8 +107,11 @@ def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:
     """The reply came while the question was being sent: merge it and go on without pausing."""
     _answered(turn, seq)
     message = InboundMessage.objects.get(pk=wait.kept_message_id, entity_id=turn.entity_id)
-    turn.context = contexts.merge_reply(
-        turn.context, wait.gathered or reply_of(message.event, received_at=message.received_at)
+    turn.context = contexts.merge_facts(
+        contexts.merge_reply(
+            turn.context, wait.gathered or reply_of(message.event, received_at=message.received_at)
+        ),
+        facts_of(message.event),
     )
     slots.hold(wait=wait, now=clock.now(), resolution="reply")
     turn.flush()

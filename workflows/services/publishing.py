@@ -12,11 +12,13 @@ from django.db.models import Max
 
 from workflows import clock, tenancy
 from workflows.definitions.automation import Reading, read_automation
+from workflows.definitions.model import Trigger
 from workflows.definitions.rows import rows
 from workflows.definitions.violations import Violation
-from workflows.errors import IllegalTransition, InvalidDefinition, InvalidInput, NotAvailableYet, NotFound
+from workflows.errors import N_, IllegalTransition, InvalidDefinition, InvalidInput, NotAvailableYet, NotFound
 from workflows.models import Action, Entity, Step, Version, VersionTrigger, Workflow
 from workflows.models.base import uuid7
+from workflows.services.versions import load_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,38 @@ def publish_workflow(*, entity: Entity, workflow_id: UUID, actor: str) -> Saved:
         workflow.current_version_id = version.pk
         workflow.status = "published"
         workflow.save(update_fields=["current_version_id", "status", "updated_at"])
-    return Saved(workflow, reading.warnings)
+        shadow = _shadowed(workflow, reading.definition.trigger)
+    return Saved(workflow, (*reading.warnings, *shadow))
+
+
+def _shadowed(workflow: Workflow, trigger: Trigger) -> tuple[Violation, ...]:
+    """A warning where a workflow above takes every message that this trigger could match (decision 5)."""
+    above = Workflow.objects.filter(
+        entity_id=workflow.entity_id,
+        status="published",
+        current_version__trigger_type="message.inbound",
+        priority__lt=workflow.priority,
+    ).order_by("priority")
+    if trigger.kind != "message.inbound":
+        return ()
+    mine = getattr(trigger.config, "channels", None)
+    for name, version_id in above.values_list("name", "current_version_id"):
+        other = load_version(entity_id=workflow.entity_id, version_id=version_id).automation.trigger
+        theirs = getattr(other.config, "channels", None)
+        if other.filters is None and (theirs is None or (mine is not None and set(mine) <= set(theirs))):
+            text = N_("The workflow {name} above it matches every message of its channels.")
+            return (
+                Violation(
+                    "decision-5",
+                    "shadowed",
+                    "/trigger",
+                    text.format(name=name),
+                    "warning",
+                    text,
+                    {"name": name},
+                ),
+            )
+    return ()
 
 
 def _freeze(workflow: Workflow, document: Mapping[str, Any], trigger: str, actor: str) -> Version:

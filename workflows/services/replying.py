@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from workflows import context as contexts
 from workflows.context import ContextTooLarge
 from workflows.models import Execution, Frame, StepRun, Timer, Wait
-from workflows.replies import gather, no_reply, reply_of
+from workflows.replies import facts_of, gather, no_reply, reply_of
 from workflows.services import conflicts, executions, slots
 from workflows.services.route import Decision, Route
 
@@ -87,7 +87,7 @@ def to_wait(route: Route) -> Decision | None:
         frame=frame,
         wait=wait,
         reply=reply_of(route.event, received_at=route.now),
-        facts={key: route.event[key] for key in ("contact", "chat")},
+        facts=facts_of(route.event),
         resolution="reply",
         actor=f"message:{route.event['message_id']}",
         now=route.now,

@@ -17,7 +17,7 @@ from workflows.contracts import Effect, ReplyWait
 from workflows.definitions.model import Action
 from workflows.errors import N_, IllegalTransition, InvalidInput, NotFound, StaleState
 from workflows.models import Execution, Frame, InboundMessage, StepRun, Version
-from workflows.replies import reply_of
+from workflows.replies import facts_of, reply_of
 from workflows.services import conflicts, executions, inbound, slots
 from workflows.services.versions import CompiledVersion, load_version
 
@@ -138,10 +138,6 @@ def _retry(standing: _Standing) -> tuple[str, list[UUID]]:
     """The action again, from its beginning, under a new key (decision 13)."""
     execution, frame = standing.execution, standing.frame
     error = execution.error or {}
-    if error.get("happened"):
-        raise IllegalTransition(
-            N_("The action did happen: resume as done or skip it."), present=execution.reason
-        )
     if execution.reason == "send_budget_exceeded":
         raise IllegalTransition(
             N_("No further message may be sent: skip it or cancel."), present=execution.reason
@@ -193,7 +189,8 @@ def _arm(standing: _Standing, wait: ReplyWait, step_key: str, action_key: str, s
         message = InboundMessage.objects.get(pk=reserved.kept_message_id, entity_id=execution.entity_id)
         context = contexts.open_context(execution.context)
         reply = reserved.gathered or reply_of(message.event, received_at=message.received_at)
-        execution.context = dict(contexts.merge_reply(context, reply).document)
+        answered = contexts.merge_facts(contexts.merge_reply(context, reply), facts_of(message.event))
+        execution.context = dict(answered.document)
         slots.hold(wait=reserved, now=standing.now, resolution="reply")
         return "running"
     StepRun.objects.filter(entity_id=execution.entity_id, frame_id=frame.pk, seq=seq).update(status="waiting")

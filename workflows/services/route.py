@@ -20,6 +20,21 @@ class Decision:
     reason: str | None = None
     duplicate: bool = False
 
+    def as_answer(self) -> dict[str, str | None]:
+        """As it is stored for a second delivery."""
+        return {
+            "outcome": self.outcome,
+            "execution_id": str(self.execution_id) if self.execution_id else None,
+            "workflow_id": str(self.workflow_id) if self.workflow_id else None,
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def of_answer(cls, answer: Mapping[str, Any]) -> Decision:
+        """The first delivery's decision, for a second one."""
+        ids = {name: answer[name] and UUID(answer[name]) for name in ("execution_id", "workflow_id")}
+        return cls(answer["outcome"], **ids, reason=answer["reason"], duplicate=True)
+
 
 @dataclass(slots=True)
 class Route:

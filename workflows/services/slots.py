@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -39,12 +40,13 @@ def take_slot(
     now: datetime,
     armed: bool,
 ) -> bool:
-    """Reserve (or, `armed`, open) the slot for a frame, giving up what the same frame held; False: it is taken and
-    the frame is queued for it (decisions 10 to 12). The deadline runs from now on; a reservation's is a fallback.
-    A message that an earlier reservation of this turn has kept stays the reply of the wait to come."""
-    alive = Wait.objects.filter(entity_id=entity_id, frame_id=frame_id, state__in=SLOT_STATES)
-    kept = alive.filter(state="reserved").values("kept_message_id", "gathered").first() or {}
-    alive.update(state="resolved")
+    """Reserve (or, `armed`, open) the slot for a frame, which keeps what it has of it; False: another has it, and the
+    frame is queued for it (decisions 10 to 12). The deadline runs from now on; a reservation's is a fallback."""
+    reserved = reservation_of(entity_id=entity_id, frame_id=frame_id)
+    if reserved is not None:
+        _move_reservation(reserved, step_key, action_key, seq, wait, now, armed=armed)
+        return True
+    end_waits(entity_id=entity_id, frame_id=frame_id, states=("held",), now=now)
     fields = {
         "entity_id": entity_id,
         "frame_id": frame_id,
@@ -70,7 +72,6 @@ def take_slot(
         armed_at=now if armed else None,
         deadline=now + wait.timeout,
         **fields,
-        **kept,
     )
     Timer.objects.create(entity_id=entity_id, wait_id=created.id, due_at=now + wait.timeout)
     return True
@@ -106,13 +107,40 @@ def hold(*, wait: Wait, now: datetime, resolution: str) -> None:
 
 def free_slots(*, entity_id: int, frame_id: UUID, now: datetime, state: str = "resolved") -> list[UUID]:
     """Give up what the frame reserves, holds or queues for; the kept messages, to be routed on (decision 12)."""
-    alive = list(
-        Wait.objects.filter(entity_id=entity_id, frame_id=frame_id, state__in=["queued", *SLOT_STATES])
+    return end_waits(
+        entity_id=entity_id, frame_id=frame_id, states=("queued", *SLOT_STATES), now=now, state=state
     )
-    for wait in alive:
-        final = state if wait.state != "held" else "resolved"
+
+
+def end_waits(
+    *, entity_id: int, frame_id: UUID, states: Sequence[str], now: datetime, state: str = "resolved"
+) -> list[UUID]:
+    """End the frame's waits that are in `states`, with their timers; the messages that reservations had kept."""
+    ended = list(Wait.objects.filter(entity_id=entity_id, frame_id=frame_id, state__in=list(states)))
+    for wait in ended:
         Wait.objects.filter(pk=wait.pk, entity_id=entity_id).update(
-            state=final, resolved_at=wait.resolved_at or now, resolution=wait.resolution or "freed"
+            state="resolved" if wait.state == "held" else state,
+            resolved_at=wait.resolved_at or now,
+            resolution=wait.resolution or "freed",
         )
-    Timer.objects.filter(wait_id__in=[wait.pk for wait in alive]).delete()
-    return [wait.kept_message_id for wait in alive if wait.kept_message_id and wait.state == "reserved"]
+    Timer.objects.filter(wait_id__in=[wait.pk for wait in ended]).delete()
+    return [wait.kept_message_id for wait in ended if wait.kept_message_id and wait.state == "reserved"]
+
+
+def _move_reservation(
+    reserved: Wait, step_key: str, action_key: str, seq: int, wait: ReplyWait, now: datetime, *, armed: bool
+) -> None:
+    """A further message of the same turn: its reservation is the one there is, with the reply that it may have kept."""
+    if armed:
+        arm(wait=reserved, step_key=step_key, action_key=action_key, seq=seq, timeout=wait.timeout, now=now)
+        return
+    deadline = now + wait.timeout
+    Wait.objects.filter(pk=reserved.pk, entity_id=reserved.entity_id).update(
+        step_key=step_key,
+        action_key=action_key,
+        seq=seq,
+        timeout=wait.timeout,
+        collect=wait.collect,
+        deadline=deadline,
+    )
+    Timer.objects.filter(wait_id=reserved.pk).update(due_at=deadline, taken_until=None)

@@ -14,7 +14,7 @@ with f as (
         attempt, retry)
 select f.execution_id, f.state_version, f.step, f.action, f.visits, f.actions, f.sends, f.seq, f.claims, f.open_effect,
     f.attempt, f.retry,
-    e.version_id, e.contact_id, e.chat_id, e.trigger_type, e.context, boostflow_now(),
+    e.version_id, e.contact_id, e.chat_id, e.context, boostflow_now(),
     exists (select from workflows_wait w
             where w.frame_id = f.id and w.state in ('queued', 'reserved', 'open', 'held')),
     (select jsonb_agg(jsonb_build_array(r.step_key, r.action_key, r.output) order by r.seq) from workflows_steprun r

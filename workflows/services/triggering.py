@@ -7,25 +7,35 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from workflows import filters
 from workflows.contracts import Refusal
+from workflows.errors import InvalidDefinition
 from workflows.models import FINAL, Execution, Workflow
 from workflows.services import executions
 from workflows.services.route import Decision, Route
 from workflows.services.versions import CompiledVersion, load_version
+
+log = structlog.get_logger(__name__)
 
 
 def to_trigger(route: Route) -> Decision | None:
     """The first published workflow by the entity's priority whose trigger and filters match (T6)."""
     active: set[UUID] | None = None
     for workflow in _listening(route.entity_id):
-        version = load_version(entity_id=route.entity_id, version_id=workflow["current_version_id"])
         seen: dict[str, Any] = {
             "look": "workflow",
             "workflow": str(workflow["id"]),
             "name": workflow["name"],
             "priority": workflow["priority"],
         }
+        try:
+            version = load_version(entity_id=route.entity_id, version_id=workflow["current_version_id"])
+        except InvalidDefinition:  # of an earlier release: the others must not stop with it
+            log.exception("version_does_not_compile", version=workflow["current_version_id"])
+            route.trace.append({**seen, "verdict": "does_not_compile"})
+            continue
         trigger = version.automation.trigger
         context = trigger.handler.detect(route.event, trigger.config)
         if isinstance(context, Refusal):

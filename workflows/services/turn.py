@@ -12,20 +12,30 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import psycopg
-from django.db import connection
+from django.db import DataError, InterfaceError, OperationalError, connection
 
 from workflows import context as contexts
 from workflows import tenancy
 from workflows.context import Context
 from workflows.definitions.model import Action
 from workflows.engine.state import State
+from workflows.jsontext import dumps
 from workflows.ports import Auth
 from workflows.services.statements import CLAIM, FLUSH, LEASE_SECONDS, SETTLE
-from workflows.services.versions import CompiledVersion, cached_version, dumps, load_version
+from workflows.services.versions import CompiledVersion, cached_version, load_version
 
 
 class Stale(Exception):
     """Somebody else moved the frame: this turn's work is void, and nothing of it was written."""
+
+
+class Unclaimable(Exception):
+    """A frame was claimed that cannot be opened: its version no longer compiles, or its context is not readable."""
+
+    def __init__(self, execution_id: UUID, *, claims: int) -> None:
+        super().__init__(f"execution {execution_id} was claimed {claims} times and cannot be opened")
+        self.execution_id = execution_id
+        self.claims = claims
 
 
 @dataclass(slots=True)
@@ -59,7 +69,6 @@ class Turn:
     retry: int
     contact_id: str | None
     chat_id: str | None
-    trigger_type: str
     context: Context
     zone: ZoneInfo
     auth: Auth
@@ -123,7 +132,7 @@ class Turn:
         if open_effect:
             seq, number = self.seq - 1, self.attempt
             parameters += [self.entity_id, seq, number, key, self.now(), number, self.entity_id, seq, number]
-        rows = tenancy.run_statement(self.entity_id, FLUSH[self.closing is not None, open_effect], parameters)
+        rows = _write(self.entity_id, FLUSH[self.closing is not None, open_effect], parameters)
         if not rows:
             raise Stale
         self._written()
@@ -158,9 +167,11 @@ class Turn:
             dumps(data or {}),
         ]
         try:
-            rows = tenancy.run_statement(self.entity_id, SETTLE[self.closing is not None], parameters)
-        except psycopg.errors.DivisionByZero:  # the frame moved on and its execution still runs: see `settle`
-            raise Stale from None
+            rows = _write(self.entity_id, SETTLE[self.closing is not None], parameters)
+        except DataError as error:
+            if isinstance(error.__cause__, psycopg.errors.DivisionByZero):  # the frame moved on: see `settle`
+                raise Stale from None
+            raise
         if not rows or rows[0][0] != 1:
             raise Stale
         self._written()
@@ -216,18 +227,34 @@ class Turn:
 def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
     """Take the frame for this worker, or None: it has moved on, ended, or is another's."""
     parameters = [LEASE_SECONDS, frame_id, entity_id, state_version, entity_id]
-    try:
-        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
-    except (
-        psycopg.OperationalError
-    ):  # the server was restarted under an idle connection: nothing is in hand yet
-        connection.close()
-        rows = tenancy.run_statement(entity_id, CLAIM, parameters)
+    rows = _write(entity_id, CLAIM, parameters)
     if not rows:
         return None
+    try:
+        return _opened(entity_id, frame_id, rows[0])
+    except Exception as problem:
+        raise Unclaimable(rows[0][0], claims=rows[0][8]) from problem
+
+
+def _write(entity_id: int, sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+    """A compare-and-set, made again on a fresh connection where the server went away: a commit whose answer was lost
+    then finds another state and is stale. Inside a transaction the caller's work is gone, so nothing is repeated."""
+    for pause in (0.2, 1.0, 3.0):
+        try:
+            return tenancy.run_statement(entity_id, sql, parameters)
+        except (OperationalError, InterfaceError):
+            if connection.in_atomic_block:
+                raise
+            connection.close()
+            time.sleep(pause)
+    return tenancy.run_statement(entity_id, sql, parameters)
+
+
+def _opened(entity_id: int, frame_id: UUID, row: tuple[Any, ...]) -> Turn:
+    """The turn of a claimed row."""
     (execution_id, version_of_state, step, action, visits, actions, sends, seq, claims, open_effect,
-     attempt, retry, version_id, contact_id, chat_id, trigger_type, stored, now, slot, outputs,
-     external_id, timezone, user_id, employee_id) = rows[0]  # fmt: skip
+     attempt, retry, version_id, contact_id, chat_id, stored, now, slot, outputs,
+     external_id, timezone, user_id, employee_id) = row  # fmt: skip
     version = cached_or_loaded(entity_id, version_id)
     zone = ZoneInfo(timezone)
     state = State(step, action, json.loads(visits), actions, sends)
@@ -255,7 +282,6 @@ def claim(*, entity_id: int, frame_id: UUID, state_version: int) -> Turn | None:
         retry=retry,
         contact_id=contact_id,
         chat_id=chat_id,
-        trigger_type=trigger_type,
         context=context,
         zone=zone,
         auth=Auth(entity_id=external_id, user_id=user_id or None, employee_id=employee_id or None),

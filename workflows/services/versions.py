@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import date, datetime
 from threading import Lock
-from typing import Any
 from uuid import UUID
 
 from workflows.definitions.automation import compile_automation
@@ -50,16 +47,3 @@ def cached_version(*, entity_id: int, version_id: int) -> CompiledVersion | None
     """The compiled version if this process has it; needs no scope."""
     with _lock:
         return _cache.get((entity_id, version_id))
-
-
-def dumps(value: Any) -> str:
-    """JSON text for the engine's own statements; instants become RFC 3339."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")

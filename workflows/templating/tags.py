@@ -16,7 +16,7 @@ from liquid.stream import TokenStream
 
 from workflows.errors import N_
 from workflows.templating.errors import TemplateProblem
-from workflows.templating.rendering import MAX_LOOP, Nothing, too_much
+from workflows.templating.rendering import Nothing
 
 
 class _Output(OutputNode):
@@ -68,8 +68,6 @@ class _Loop(LoopExpression):
 
     def _to_iter(self, obj: object, context: RenderContext) -> tuple[Iterator[Any], int]:
         items, length = super()._to_iter(obj, context)
-        if length > MAX_LOOP:
-            raise too_much()
         context.charge(length * context.weight)  # type: ignore[attr-defined]
         return items, length
 

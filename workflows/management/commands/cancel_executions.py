@@ -6,9 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from workflows.management.acting import ActingCommand
-from workflows.models import Entity
+from workflows.models import ACTIVE, Entity
 from workflows.services import acts
-from workflows.services.executions import ACTIVE
 
 
 class Command(ActingCommand):
