@@ -205,7 +205,7 @@ def test_every_endpoint_is_told_and_no_other() -> None:
     section = text("docs/api.md").partition("## Endpoints")[2].partition("## Errors")[0]
     told = set()
     for code in CODE.findall(section):
-        if found := re.fullmatch(r"(?:GET|POST|PUT|PATCH|DELETE)(?:, [A-Z]+)* ([a-z{}/]+)(?:\?.*)?", code):
+        if found := re.fullmatch(r"(?:GET|POST|PUT|PATCH|DELETE)(?:, [A-Z]+)* ([a-z{}/-]+)(?:\?.*)?", code):
             told.add(re.sub(r"{\w+}", "{}", found.group(1)))
     routes = {re.sub(r"<\w+:\w+>", "{}", str(route.pattern)) for route in urlpatterns[:-1]}
     assert told == routes
