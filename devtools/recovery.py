@@ -14,9 +14,10 @@ import requests
 
 from boostflow import local
 from devtools import installation
-from devtools.demo import Unexpected, create_key, expect
+from devtools.demo import create_key
 from devtools.processes import ProcessError, wait_for
 from devtools.sandbox.client import SandboxError
+from devtools.scene import Unexpected, expect
 from devtools.server import ServerError
 from devtools.signals import interruptible
 from devtools.stage import ENTITY, FRESH_BROKER, Api, Stage, raised

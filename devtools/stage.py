@@ -20,13 +20,10 @@ from devtools.sandbox.client import TOKEN, Sandbox
 
 ENTITY = "cafetalera"
 FRESH_BROKER = 1
-CONTACTS: list[dict[str, Any]] = [
-    {"id": "c-ana", "name": "Ana"},
-    {"id": "c-beto", "name": "Beto"},
-]
+NAMES = ("Ana", "Beto", "Carla", "Dora", "Elio")
+CONTACTS: list[dict[str, Any]] = [{"id": f"c-{name.lower()}", "name": name} for name in NAMES]
 CHATS: list[dict[str, Any]] = [
-    {"id": "ch-ana", "contact_id": "c-ana", "channel": "whatsapp"},
-    {"id": "ch-beto", "contact_id": "c-beto", "channel": "whatsapp"},
+    {"id": f"ch-{name.lower()}", "contact_id": f"c-{name.lower()}", "channel": "whatsapp"} for name in NAMES
 ]
 USERS: list[dict[str, Any]] = [
     {"id": "sistema", "name": "Sistema", "employee_id": "e-0"},
