@@ -61,6 +61,19 @@ def flow(*actions: dict[str, Any], name: str = "Saludo", **changes: Any) -> dict
     return automation(name=name, steps=[step("inicio", *actions)], **changes)
 
 
+def rounds(*before: dict[str, Any], length: int = 2, **changes: Any) -> dict[str, Any]:
+    """A ring of steps, `s0` being the one that does something."""
+    steps = [
+        step(
+            f"s{n}",
+            *(before if n == 0 else ()),
+            action(f"va{n}", "flow.goto_step", step=f"s{(n + 1) % length}"),
+        )
+        for n in range(length)
+    ]
+    return automation(steps=steps, **changes)
+
+
 @dataclass(slots=True)
 class World:
     """One entity and all that happens in it."""
@@ -207,3 +220,12 @@ class World:
     def verdicts(self, text: str) -> list[str]:
         """What the router concluded at each look."""
         return [look["verdict"] for look in self.inbound(text).trace]
+
+
+def publish_each(world: World, *filters: dict[str, Any] | None) -> list[Workflow]:
+    """Workflows of one wait each, in this order of priority."""
+    found = []
+    for number, chosen in enumerate(filters):
+        changes = {} if chosen is None else {"filters": chosen}
+        found.append(world.publish(flow(wait(), name=f"w-{number}", **changes)))
+    return found
