@@ -61,6 +61,19 @@ def flow(*actions: dict[str, Any], name: str = "Saludo", **changes: Any) -> dict
     return automation(name=name, steps=[step("inicio", *actions)], **changes)
 
 
+def rounds(*before: dict[str, Any], length: int = 2, **changes: Any) -> dict[str, Any]:
+    """A ring of steps, `s0` being the one that does something."""
+    steps = [
+        step(
+            f"s{n}",
+            *(before if n == 0 else ()),
+            action(f"va{n}", "flow.goto_step", step=f"s{(n + 1) % length}"),
+        )
+        for n in range(length)
+    ]
+    return automation(steps=steps, **changes)
+
+
 @dataclass(slots=True)
 class World:
     """One entity and all that happens in it."""
@@ -140,10 +153,10 @@ class World:
     def cancel(self, execution_id: UUID) -> None:
         acts.cancel(entity=self.entity, execution_id=execution_id, actor="ana", reason="test")
 
-    def execution(self, execution_id: UUID | None) -> Execution:
+    def execution(self, execution_id: UUID | None) -> Any:
+        """The execution; untyped as `run`."""
         with tenancy.entity(self.entity.pk):
-            found: Execution = Execution.objects.get(pk=execution_id)
-        return found
+            return Execution.objects.get(pk=execution_id)
 
     def status(self, execution_id: UUID | None) -> tuple[str, str]:
         """Status and reason."""
@@ -169,12 +182,11 @@ class World:
             rows = StepRun.objects.filter(frame__execution_id=execution_id).order_by("seq")
             return list(rows.values_list("action_key", "status"))
 
-    def run(self, execution_id: UUID | None, action_key: str) -> StepRun:
-        """The latest step run of an action."""
+    def run(self, execution_id: UUID | None, action_key: str) -> Any:
+        """The latest step run of an action; untyped, for what a test knows not to be null."""
         with tenancy.entity(self.entity.pk):
             rows = StepRun.objects.filter(frame__execution_id=execution_id, action_key=action_key)
-            found: StepRun = rows.order_by("-seq")[0]
-        return found
+            return rows.order_by("-seq")[0]
 
     def waits(self, execution_id: UUID | None) -> list[str]:
         """The states of the execution's waits, oldest first."""
@@ -182,13 +194,10 @@ class World:
             rows = Wait.objects.filter(frame__execution_id=execution_id).order_by("created_at", "id")
             return list(rows.values_list("state", flat=True))
 
-    def wait(self, execution_id: UUID | None) -> Wait:
-        """The execution's latest wait."""
+    def wait(self, execution_id: UUID | None) -> Any:
+        """The execution's latest wait; untyped as `run`."""
         with tenancy.entity(self.entity.pk):
-            found: Wait = Wait.objects.filter(frame__execution_id=execution_id).order_by(
-                "-created_at", "-id"
-            )[0]
-        return found
+            return Wait.objects.filter(frame__execution_id=execution_id).order_by("-created_at", "-id")[0]
 
     def events(self, execution_id: UUID | None) -> list[str]:
         with tenancy.entity(self.entity.pk):
@@ -211,3 +220,12 @@ class World:
     def verdicts(self, text: str) -> list[str]:
         """What the router concluded at each look."""
         return [look["verdict"] for look in self.inbound(text).trace]
+
+
+def publish_each(world: World, *filters: dict[str, Any] | None) -> list[Workflow]:
+    """Workflows of one wait each, in this order of priority."""
+    found = []
+    for number, chosen in enumerate(filters):
+        changes = {} if chosen is None else {"filters": chosen}
+        found.append(world.publish(flow(wait(), name=f"w-{number}", **changes)))
+    return found
