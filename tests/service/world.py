@@ -83,10 +83,10 @@ class World:
         self.work()
         return decision
 
-    def start(self, *actions: dict[str, Any], **changes: Any) -> UUID:
+    def start(self, *actions: dict[str, Any], text: str = "Hola", **changes: Any) -> UUID:
         """Publish an automation of one step and let a message run it until its pause or end."""
         self.publish(flow(*actions, **changes))
-        return self.started()
+        return self.started(text)
 
     def started(self, text: str = "Hola", **changes: Any) -> UUID:
         """Let a message start an execution and run it."""
@@ -94,6 +94,26 @@ class World:
         assert decision.outcome == "started"
         assert decision.execution_id is not None
         return decision.execution_id
+
+    def stand_in(self, status: str) -> UUID:
+        """An execution of contact c-1 in chat ch-1 that stands so, of a workflow that starts at `Hola`."""
+        pauses: dict[str, list[dict[str, Any]]] = {
+            "running": [send("a")],
+            "waiting_for_reply": [wait()],
+            "delayed": [action("pausa", "flow.delay", duration="P2D")],
+            "queued_wait_conflict": [action("pausa", "flow.delay", duration="PT1H"), wait()],
+            "paused_error": [send("a", "{{ contact.email }}")],
+        }
+        self.publish(flow(*pauses[status], filters=says("Hola")))
+        execution_id = self.message("Hola").execution_id
+        assert execution_id is not None
+        if status != "running":
+            self.work()
+        if status == "queued_wait_conflict":
+            self.start(wait(), name="otro", filters=says("antes"), text="antes")
+            self.later(hours=2)
+        assert self.status(execution_id)[0] == status
+        return execution_id
 
     def later(self, **length: float) -> None:
         """Move the clock on, sweep, and do the work."""

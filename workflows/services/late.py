@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from workflows import tenancy
-from workflows.models import Attempt, StepRun
+from workflows.models import FINAL, Attempt, Execution, StepRun
 from workflows.services.turn import Turn
+
+HARMLESS = ("not_sent", "answered_retry")
+"""Kinds of failure after which nothing was done (decision 13)."""
 
 
 def record(turn: Turn) -> None:
-    """Write the result on the announced step run, unless a person has closed it meanwhile."""
+    """Write the result on the announced step run, unless a person has closed it meanwhile.
+
+    A call that an ended execution will not make again has failed, unless nobody knows what it did.
+    """
     closing = turn.closing
     if closing is None:
         return
@@ -24,3 +30,16 @@ def record(turn: Turn) -> None:
         Attempt.objects.filter(
             entity_id=turn.entity_id, frame_id=turn.frame_id, seq=closing.seq, finished_at__isnull=True
         ).update(finished_at=closing.finished_at, error=closing.error)
+        if status == "open" and _ended(turn) and not _doubtful(turn, closing.seq):
+            StepRun.objects.filter(
+                entity_id=turn.entity_id, frame_id=turn.frame_id, seq=closing.seq, status="open"
+            ).update(status="failed")
+
+
+def _ended(turn: Turn) -> bool:
+    return Execution.objects.filter(pk=turn.execution_id, entity_id=turn.entity_id, status__in=FINAL).exists()
+
+
+def _doubtful(turn: Turn, seq: int) -> bool:
+    attempts = Attempt.objects.filter(entity_id=turn.entity_id, frame_id=turn.frame_id, seq=seq)
+    return attempts.exclude(error__kind__in=HARMLESS).exists()

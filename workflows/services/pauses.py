@@ -186,8 +186,15 @@ def halt(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:
 
 def outcome_unknown(turn: Turn, reason: str, error: Mapping[str, Any]) -> None:
     """Only a person can say whether the effect happened. Its step run stays open for a late answer, and its
-    reservation until the question's time is over (decision 12)."""
-    turn.settle(status="paused_error", event="paused", reason=reason, error=error)
+    reservation until the question's time is over (decision 12); a slot that was only held goes free (decision 10)."""
+    if not turn.slot:
+        turn.settle(status="paused_error", event="paused", reason=reason, error=error)
+        return
+    with tenancy.entity(turn.entity_id):
+        _lock(turn)
+        turn.settle(status="paused_error", event="paused", reason=reason, error=error)
+        if slots.reservation_of(entity_id=turn.entity_id, frame_id=turn.frame_id) is None:
+            _free(turn)
 
 
 def _free(turn: Turn) -> None:

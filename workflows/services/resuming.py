@@ -161,7 +161,8 @@ def _skip(standing: _Standing) -> tuple[str, list[UUID]]:
 
 
 def _done(standing: _Standing, output: Mapping[str, Any] | None) -> tuple[str, list[UUID]]:
-    """The next action, as if this one had given `output`; a question's wait is armed now."""
+    """The next action, as if this one had given `output`; a question's wait is armed now, and the reservation of a
+    message whose wait comes later in the step lives on (decision 12)."""
     _refuse_terminal(standing)
     action = standing.action
     checked = _checked_output(action, output)
@@ -176,7 +177,7 @@ def _done(standing: _Standing, output: Mapping[str, Any] | None) -> tuple[str, l
     frame.action += 1
     frame.retry = 0
     if action.reply_wait is None:
-        return "running", _free(standing)
+        return "running", [] if action.reservation is not None else _free(standing)
     return _arm(standing, action.reply_wait, step_key, action.key, seq), []
 
 
