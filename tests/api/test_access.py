@@ -15,6 +15,7 @@ from workflows import tenancy
 from workflows.api.schema import DocsView, NowhereView, SchemaView
 from workflows.api.urls import urlpatterns
 from workflows.models import ApiKey, Entity, Execution, InboundMessage, Version, Workflow
+from workflows.services import entities
 from workflows.services.inbound import receive_message
 
 Clients = Callable[..., Api]
@@ -180,9 +181,17 @@ def test_a_platform_key_names_its_entity(
     assert client.get("workflows/", X_Entity_Id="nobody").status_code == 404
     rows = body_of(client.get("workflows/", X_Entity_Id="globex"))["results"]
     assert [row["id"] for row in rows] == [ids["globex"]["workflow"]]
-    ApiKey.objects.get(entity__isnull=True).entities.add(entity)
+
+
+def test_a_platform_key_of_some_entities_reaches_no_other(
+    api: Clients, entity: Entity, other_entity: Entity
+) -> None:
+    key, secret = entities.create_api_key(entity=None, name="some", role="viewer", entities=[entity])
+    client = Api(secret)
     assert client.get("workflows/", X_Entity_Id="acme").status_code == 200
     assert client.get("workflows/", X_Entity_Id="globex").status_code == 404
+    key.entities.clear()
+    assert client.get("workflows/", X_Entity_Id="acme").status_code == 404
 
 
 @pytest.mark.parametrize(

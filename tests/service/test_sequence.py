@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import automation
-from tests.fakes import refused
+from tests.fakes import Asked, refused
 from tests.service.world import World, action, ask, flow, says, send, step, wait
 from workflows import tenancy
 from workflows.context import MAX_CONTEXT_BYTES
@@ -172,7 +172,11 @@ def test_a_reply_that_does_not_fit_pauses_and_is_not_lost(world: World) -> None:
 @pytest.mark.rule("decision-20")
 @pytest.mark.rule("decision-12")
 def test_a_kept_reply_that_does_not_fit_pauses_and_is_not_lost(world: World) -> None:
-    world.crm.during = lambda asked: asked.given["text"] == "a" and world.message(large(0.9)) and None
+    def meanwhile(_asked: Asked) -> None:
+        world.crm.during = None
+        world.message(large(0.9))
+
+    world.crm.during = meanwhile
     execution_id = world.start(ask("a"), send("b"), filters=says("Hola"))
     assert world.status(execution_id) == ("paused_error", "context_too_large")
     assert world.crm.texts() == ["a"]

@@ -12,12 +12,11 @@ from django.db import IntegrityError, connection, transaction
 from tests.tenancy.conftest import Tenant
 from workflows import tenancy
 
-A5, A6, NONE = ("A5",), ("A6",), ()
+A5, A6, NONE = (pytest.mark.rule("A5"),), (pytest.mark.rule("A6"),), ()
 END = "2026-01-01T00:00:00Z"
 
 
-def refused(rule: tuple[str, ...], table: str, changes: dict[str, Any], constraint: str) -> Any:
-    marks = [pytest.mark.rule(name) for name in rule]
+def refused(marks: tuple[Any, ...], table: str, changes: dict[str, Any], constraint: str) -> Any:
     name = f"{table}-" + "-".join(f"{key}={value}" for key, value in changes.items())
     return pytest.param(table, changes, constraint, marks=marks, id=name)
 

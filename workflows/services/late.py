@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from workflows import tenancy
 from workflows.models import FINAL, Attempt, Execution, StepRun
-from workflows.services.turn import Turn
+from workflows.services.turn import Closing, Turn
 
 HARMLESS = ("not_sent", "answered_retry")
 """Kinds of failure after which nothing was done (decision 13)."""
 
 
 def record(turn: Turn) -> None:
-    """Write the result on the announced step run, unless a person has closed it meanwhile.
-
-    A call that an ended execution will not make again has failed, unless nobody knows what it did.
-    """
+    """Write the result on the announced step run, unless a person has closed it meanwhile."""
     closing = turn.closing
     if closing is None:
         return
-    status = "done" if closing.status == "waiting" else closing.status
     with tenancy.entity(turn.entity_id):
+        Attempt.objects.filter(
+            entity_id=turn.entity_id, frame_id=turn.frame_id, seq=closing.seq, finished_at__isnull=True
+        ).update(finished_at=closing.finished_at, error=closing.error)
         StepRun.objects.filter(
             entity_id=turn.entity_id,
             frame_id=turn.frame_id,
             seq=closing.seq,
             status__in=["open", "cancelled"],
             finished_at__isnull=True,
-        ).update(status=status, output=closing.output, error=closing.error, finished_at=closing.finished_at)
-        Attempt.objects.filter(
-            entity_id=turn.entity_id, frame_id=turn.frame_id, seq=closing.seq, finished_at__isnull=True
-        ).update(finished_at=closing.finished_at, error=closing.error)
-        if status == "open" and _ended(turn) and not _doubtful(turn, closing.seq):
-            StepRun.objects.filter(
-                entity_id=turn.entity_id, frame_id=turn.frame_id, seq=closing.seq, status="open"
-            ).update(status="failed")
+        ).update(
+            status=_status(turn, closing),
+            output=closing.output,
+            error=closing.error,
+            finished_at=closing.finished_at,
+        )
+
+
+def _status(turn: Turn, closing: Closing) -> str:
+    """How the call ended. One that was to be made again, or whose outcome is unknown, ends with its execution."""
+    if closing.status == "waiting":
+        return "done"
+    if closing.status != "open" or not _ended(turn):
+        return closing.status
+    return "cancelled" if _doubtful(turn, closing.seq) else "failed"
 
 
 def _ended(turn: Turn) -> bool:

@@ -15,7 +15,10 @@ DETAIL = "the frame was claimed again and again and could not be opened"
 
 
 def set_aside(*, entity_id: int, frame_id: UUID, execution_id: UUID) -> None:
-    """`paused_error` / `poisoned`, with an incident, its slot free; an operator moves it to a version that compiles, or cancels."""
+    """`paused_error` / `poisoned`, with an incident; its slot goes free.
+
+    An operator moves it to a version that compiles, or cancels.
+    """
     with tenancy.entity(entity_id):
         found = Execution.objects.values("contact_id", "chat_id").get(pk=execution_id, entity_id=entity_id)
         slots.lock_chat(entity_id=entity_id, **found)
