@@ -188,19 +188,23 @@ def test_a_queue_older_than_30_days_is_an_incident_and_an_operators(world: World
     assert world.status(queued) == ("waiting_for_reply", "")
 
 
-@pytest.mark.rule("decision-12")
+@pytest.mark.rule("decision-34")
 @pytest.mark.rule("decision-11")
-def test_a_message_between_promotion_and_sending_is_not_lost(world: World) -> None:
+def test_a_message_between_promotion_and_sending_follows_the_pipeline(world: World) -> None:
+    """It is no answer to a question that the contact has not seen."""
     held, queued = queue(world, ask("b"), send("z"))
     world.cancel(held)  # promotes; nobody has worked yet
     hints, world.hints[:] = list(world.hints), []
     assert world.status(queued) == ("running", "")
     decision = world.message("rápida")
-    assert (decision.outcome, decision.execution_id) == ("kept", queued)
+    assert (decision.outcome, decision.execution_id) == ("unmatched", None)
+    assert world.verdicts("rápida")[0] == "not_waiting"
     world.hints.extend(hints)
     world.work()
-    assert world.status(queued) == ("completed", "")
-    assert world.context(queued)["reply"]["text"] == "rápida"
+    assert world.status(queued) == ("waiting_for_reply", "")
+    assert world.crm.texts() == ["b"]
+    assert world.says("sí").outcome == "resumed"
+    assert world.context(queued)["reply"]["text"] == "sí"
     assert world.crm.texts() == ["b", "z"]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
 from workflows import context as contexts
 from workflows.context import ContextTooLarge
-from workflows.models import Execution, Frame, StepRun, Timer, Wait
+from workflows.models import Execution, Frame, InboundMessage, StepRun, Timer, Wait
 from workflows.replies import facts_of, gather, no_reply, reply_of
 from workflows.services import conflicts, executions, slots
 from workflows.services.route import Decision, Route
@@ -21,7 +22,7 @@ def delivery_failed(route: Route) -> Decision | None:
     payload = route.event.get("payload")
     if not isinstance(payload, Mapping) or payload.get("status") != "failed":
         return None
-    wait = _waiting(route).filter(state="open").first()
+    wait = _waiting(route).filter(state="open", gathered__isnull=True).first()
     if wait is None:
         return None
     asked = StepRun.objects.filter(
@@ -53,6 +54,23 @@ def delivery_failed(route: Route) -> Decision | None:
     return Decision("resumed", execution.pk, execution.workflow_id)
 
 
+def latest_facts(*, entity_id: int, execution_id: UUID, contact_id: str | None) -> dict[str, Any]:
+    """`facts_of` the last message that an execution kept or gathered."""
+    event = (
+        InboundMessage.objects.filter(
+            entity_id=entity_id,
+            contact_id=contact_id,
+            execution_id=execution_id,
+            outcome__in=("kept", "resumed"),
+            event__author="contact",
+        )
+        .order_by("-received_at", "-id")
+        .values_list("event", flat=True)
+        .first()
+    )
+    return {} if event is None else facts_of(event)
+
+
 def _waiting(route: Route) -> QuerySet[Wait]:
     """The reply waits of this contact and chat: one at most (A14)."""
     waits: QuerySet[Wait] = Wait.objects.filter(
@@ -74,7 +92,8 @@ def to_wait(route: Route) -> Decision | None:
     frame = Frame.objects.get(pk=wait.frame_id, entity_id=route.entity_id)
     execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=route.entity_id)
     found = {"look": "wait", "wait": str(wait.pk), "execution": str(execution.pk)}
-    if wait.state == "reserved":
+    asked = wait.seq < frame.seq  # a question that had to queue gets the slot before it is sent
+    if wait.state == "reserved" and asked:
         return _keep(route, wait, execution, found)
     if execution.status != "waiting_for_reply":
         route.trace.append({**found, "verdict": "not_waiting", "status": execution.status})

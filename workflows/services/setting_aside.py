@@ -7,16 +7,21 @@ from uuid import UUID
 from django.db.models import F
 
 from workflows import clock, tenancy
-from workflows.models import Frame
-from workflows.services import executions
+from workflows.models import Execution, Frame
+from workflows.services import executions, inbound, slots
 from workflows.services.incidents import raise_incident
 
 DETAIL = "the frame was claimed again and again and could not be opened"
 
 
 def set_aside(*, entity_id: int, frame_id: UUID, execution_id: UUID) -> None:
-    """`paused_error` / `poisoned`, with an incident; an operator moves it to a version that compiles, or cancels."""
+    """`paused_error` / `poisoned`, with an incident; its slot goes free.
+
+    An operator moves it to a version that compiles, or cancels.
+    """
     with tenancy.entity(entity_id):
+        found = Execution.objects.values("contact_id", "chat_id").get(pk=execution_id, entity_id=entity_id)
+        slots.lock_chat(entity_id=entity_id, **found)
         moved = executions.move_execution(
             entity_id=entity_id,
             execution_id=execution_id,
@@ -40,3 +45,5 @@ def set_aside(*, entity_id: int, frame_id: UUID, execution_id: UUID) -> None:
             execution_id=execution_id,
             data={"detail": DETAIL},
         )
+        kept = slots.free_slots(entity_id=entity_id, frame_id=frame_id, now=clock.now())
+        inbound.after_end(entity_id=entity_id, ended=executions.Ended(**found, kept=kept))

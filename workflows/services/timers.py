@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -71,13 +72,18 @@ def fire(*, entity_id: int, wait_id: UUID) -> bool:
 
 def _timed_out(execution: Execution, frame: Frame, wait: Wait) -> bool:
     gathered = wait.gathered
+    facts: dict[str, Any] = {}
+    if gathered is not None:
+        facts = replying.latest_facts(
+            entity_id=wait.entity_id, execution_id=execution.pk, contact_id=wait.contact_id
+        )
     return replying.resume_with_reply(
         entity_id=wait.entity_id,
         execution=execution,
         frame=frame,
         wait=wait,
         reply=no_reply() if gathered is None else gathered,
-        facts={},
+        facts=facts,
         resolution="timeout" if gathered is None else "reply",
         actor="timer",
         now=clock.now(),
