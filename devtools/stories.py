@@ -72,10 +72,9 @@ def failed_send(scene: Scene) -> str:
 
 
 def unknown_outcome(scene: Scene) -> str:
-    """The CRM ignores keys and loses the answer to Elio's question: a person looks, and says that it was sent."""
+    """The CRM's answer about Elio's question is lost twice: a person looks, and says that it was sent."""
     scene.story.chapter("Nobody knows whether Elio got the message")
-    scene.stage.sandbox.capabilities(idempotency_keys=False)
-    scene.stage.sandbox.fault("send_text", drop="after", contact="c-elio")
+    scene.stage.sandbox.fault("send_text", drop="after", times=2, contact="c-elio")
     execution = scene.says("c-elio", "precio", "started")
     scene.reaches(execution, "paused_error", "outcome_unknown")
     scene.hears("c-elio", 1)
