@@ -49,6 +49,10 @@ class Context:
     document: Document
     bound: int
 
+    def check(self) -> None:
+        """Raise `ContextTooLarge` where the document, as it was opened, is over the limit."""
+        _sized(self.document, self.bound)
+
     def lookup(self, path: str) -> Any:
         """The value at `contact.tags.0`, or MISSING; a leading `context.` is dropped."""
         try:

@@ -121,3 +121,11 @@ def test_a_bug_pauses_with_an_incident_and_no_locals(world: World) -> None:
     assert secret not in str([found.error, found.context, run.error, run.input, run.output])
     with tenancy.entity(world.entity.pk):
         assert Incident.objects.get().reason == "unexpected"
+
+
+@pytest.mark.rule("decision-20")
+def test_a_start_that_does_not_fit_calls_nothing_and_is_not_lost(world: World) -> None:
+    execution_id = world.start(send("saluda"), text=large(1))
+    assert world.status(execution_id) == ("paused_error", "context_too_large")
+    assert world.crm.texts() == []
+    assert world.runs(execution_id) == []

@@ -57,6 +57,7 @@ DELAY = {"kind": "delay", "state": "open", "created_at": "2026-01-01T00:00:00Z",
         refused("wait", {"contact_id": None}, "wait_reply_has_timeout"),
         refused("wait", {"chat_id": None}, "wait_reply_has_timeout"),
         refused("wait", {**DELAY, "deadline": "2026-01-31T00:00:01Z"}, "wait_delay_within_30_days"),
+        refused("wait", {**DELAY, "state": "resolved", "deadline": None}, "wait_delay_within_30_days"),
     ],
 )
 def test_the_table_refuses(

@@ -468,7 +468,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='wait',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'delay'), _negated=True), ('deadline__lte', django.db.models.expressions.CombinedExpression(models.F('created_at'), '+', models.Value(datetime.timedelta(days=30)))), _connector='OR'), name='wait_delay_within_30_days'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'delay'), _negated=True), models.Q(('deadline__isnull', False), ('deadline__lte', django.db.models.expressions.CombinedExpression(models.F('created_at'), '+', models.Value(datetime.timedelta(days=30))))), _connector='OR'), name='wait_delay_within_30_days'),
         ),
         migrations.AddConstraint(
             model_name='workflow',

@@ -85,7 +85,7 @@ class Wait(EntityRow):
             ),
             models.CheckConstraint(
                 condition=~models.Q(kind="delay")
-                | models.Q(deadline__lte=models.F("created_at") + timedelta(days=30)),
+                | models.Q(deadline__isnull=False, deadline__lte=models.F("created_at") + timedelta(days=30)),
                 name="wait_delay_within_30_days",
             ),
         ]

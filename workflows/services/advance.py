@@ -66,6 +66,7 @@ def advance(
 def _go_on(turn: Turn, perform: Perform, queue: str) -> None:
     try:
         if _recover(turn):
+            turn.context.check()
             _run(turn, perform, queue)
     except ContextTooLarge as problem:
         pauses.halt(turn, "context_too_large", {"detail": problem.detail, **problem.extra})
