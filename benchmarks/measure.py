@@ -17,8 +17,9 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "boostflow.settings")
     django.setup()
-    from benchmarks import engine
+    from benchmarks import calls, engine
     from benchmarks.meter import Meter
+    from devtools.sandbox.client import Sandbox
 
     meter = Meter(os.environ["MIGRATE_DATABASE_URL"], [int(pid) for pid in options.workers.split(",")])
     prepared = engine.prepare()
@@ -30,6 +31,11 @@ def main() -> int:
         results.append(engine.run(prepared, meter, count=options.executions, first=first))
         print(f"round {number + 1}  {results[-1].sentence()}")
     print(f"median   {engine.median(results).sentence()}")
+    sandbox = Sandbox(os.environ["CRM_BASE_URL"])
+    for milliseconds in (1, 50):
+        print(calls.run_calls(sandbox, milliseconds=milliseconds, count=options.executions // 2))
+    print(calls.run_replies(sandbox, count=200))
+    sandbox.close()
     meter.close()
     return 0
 

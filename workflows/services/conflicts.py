@@ -30,7 +30,9 @@ def promote_next(*, entity_id: int, contact_id: str | None, chat_id: str | None,
     ).order_by("created_at", "id")
     for wait in queued:
         frame = Frame.objects.get(pk=wait.frame_id, entity_id=entity_id)
-        execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=entity_id)
+        execution = Execution.objects.select_for_update(no_key=True).get(
+            pk=frame.execution_id, entity_id=entity_id
+        )
         version = load_version(entity_id=entity_id, version_id=execution.version_id)
         if version.automation.wait_conflict == "automatic":
             return _promote(wait, frame, execution, actor="engine", why="the slot went free", now=now)
@@ -45,7 +47,7 @@ def retry_wait(
     if found is None:
         raise NotFound
     slots.lock_chat(entity_id=entity_id, contact_id=found.contact_id, chat_id=found.chat_id)
-    execution = Execution.objects.select_for_update().get(pk=execution_id, entity_id=entity_id)
+    execution = Execution.objects.select_for_update(no_key=True).get(pk=execution_id, entity_id=entity_id)
     if state_version is not None and execution.state_version != state_version:
         raise StaleState(state_version=execution.state_version, present=execution.status)
     if execution.status != "queued_wait_conflict":

@@ -167,7 +167,7 @@ def cancel_execution(
     if found is None:
         raise NotFound
     slots.lock_chat(entity_id=entity_id, contact_id=found["contact_id"], chat_id=found["chat_id"])
-    locked = Execution.objects.select_for_update().get(pk=execution_id, entity_id=entity_id)
+    locked = Execution.objects.select_for_update(no_key=True).get(pk=execution_id, entity_id=entity_id)
     if state_version is not None and locked.state_version != state_version:
         raise StaleState(state_version=locked.state_version, present=locked.status)
     now = clock.now()

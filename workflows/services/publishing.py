@@ -47,7 +47,7 @@ def create_workflow(*, entity: Entity, document: Mapping[str, Any]) -> Saved:
     """Store a valid definition as the draft of a new workflow, last in priority (decision 5)."""
     reading = _valid(entity, document)
     with tenancy.entity(entity.pk):
-        Entity.objects.select_for_update().get(pk=entity.pk)  # one at a time takes the next priority
+        _lock_order(entity)
         last = Workflow.objects.filter(entity_id=entity.pk).aggregate(last=Max("priority"))["last"] or 0
         workflow = Workflow.objects.create(
             id=uuid7(),
@@ -182,8 +182,6 @@ def archive_workflow(*, entity: Entity, workflow_id: UUID) -> Workflow:
 
 def _set_status(entity: Entity, workflow_id: UUID, *, sources: Sequence[str], target: str) -> Workflow:
     with tenancy.entity(entity.pk):
-        if target == "archived":  # leaves the order, which whoever reorders has locked
-            Entity.objects.select_for_update().get(pk=entity.pk)
         workflow = _locked(entity, workflow_id)
         if workflow.status not in sources:
             raise IllegalTransition(present=workflow.status)
@@ -197,7 +195,7 @@ def _set_status(entity: Entity, workflow_id: UUID, *, sources: Sequence[str], ta
 def reorder_workflows(*, entity: Entity, workflow_ids: Sequence[UUID]) -> None:
     """Give all workflows of the entity that are not archived their order at once (decision 5)."""
     with tenancy.entity(entity.pk):
-        Entity.objects.select_for_update().get(pk=entity.pk)
+        _lock_order(entity)
         present = set(
             Workflow.objects.filter(entity_id=entity.pk)
             .exclude(status="archived")
@@ -212,9 +210,18 @@ def reorder_workflows(*, entity: Entity, workflow_ids: Sequence[UUID]) -> None:
             Workflow.objects.filter(pk=workflow_id, entity_id=entity.pk).update(priority=priority)
 
 
+def _lock_order(entity: Entity) -> None:
+    """One act on the workflows of an entity at a time: each writes rows of the order that the others compare with.
+
+    Like every row lock here it leaves keys alone, so that messages go on starting executions meanwhile.
+    """
+    Entity.objects.select_for_update(no_key=True).get(pk=entity.pk)
+
+
 def _locked(entity: Entity, workflow_id: UUID) -> Workflow:
+    _lock_order(entity)
     found: Workflow | None = (
-        Workflow.objects.select_for_update().filter(pk=workflow_id, entity_id=entity.pk).first()
+        Workflow.objects.select_for_update(no_key=True).filter(pk=workflow_id, entity_id=entity.pk).first()
     )
     if found is None:
         raise NotFound

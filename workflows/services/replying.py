@@ -34,7 +34,9 @@ def delivery_failed(route: Route) -> Decision | None:
     if not asked.exists():
         return None
     frame = Frame.objects.get(pk=wait.frame_id, entity_id=route.entity_id)
-    execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=route.entity_id)
+    execution = Execution.objects.select_for_update(no_key=True).get(
+        pk=frame.execution_id, entity_id=route.entity_id
+    )
     resumed = resume_with_reply(
         entity_id=route.entity_id,
         execution=execution,
@@ -90,7 +92,9 @@ def to_wait(route: Route) -> Decision | None:
         route.trace.append({"look": "wait", "verdict": "none"})
         return None
     frame = Frame.objects.get(pk=wait.frame_id, entity_id=route.entity_id)
-    execution = Execution.objects.select_for_update().get(pk=frame.execution_id, entity_id=route.entity_id)
+    execution = Execution.objects.select_for_update(no_key=True).get(
+        pk=frame.execution_id, entity_id=route.entity_id
+    )
     found = {"look": "wait", "wait": str(wait.pk), "execution": str(execution.pk)}
     asked = wait.seq < frame.seq  # a question that had to queue gets the slot before it is sent
     if wait.state == "reserved" and asked:

@@ -102,12 +102,12 @@ def _lock(entity_id: int, execution_id: UUID, state_version: int | None) -> _Sta
     if found is None:
         raise NotFound
     slots.lock_chat(entity_id=entity_id, contact_id=found.contact_id, chat_id=found.chat_id)
-    execution = Execution.objects.select_for_update().get(pk=execution_id, entity_id=entity_id)
+    execution = Execution.objects.select_for_update(no_key=True).get(pk=execution_id, entity_id=entity_id)
     if state_version is not None and execution.state_version != state_version:
         raise StaleState(state_version=execution.state_version, present=execution.status)
     if execution.status != "paused_error":
         raise IllegalTransition(state_version=execution.state_version, present=execution.status)
-    frame = Frame.objects.select_for_update().get(
+    frame = Frame.objects.select_for_update(no_key=True).get(
         execution_id=execution_id, parent__isnull=True, entity_id=entity_id
     )
     compiled = load_version(entity_id=entity_id, version_id=execution.version_id)

@@ -54,7 +54,7 @@ def fire(*, entity_id: int, wait_id: UUID) -> bool:
         owner = Frame.objects.values_list("execution_id", flat=True).get(
             pk=wait.frame_id, entity_id=entity_id
         )
-        execution = Execution.objects.select_for_update().get(pk=owner, entity_id=entity_id)
+        execution = Execution.objects.select_for_update(no_key=True).get(pk=owner, entity_id=entity_id)
         if not Timer.objects.filter(wait_id=wait_id, due_at__lte=clock.now()).delete()[0]:
             return False
         wait = Wait.objects.get(pk=wait_id, entity_id=entity_id)
