@@ -14,9 +14,10 @@ from tests.builders import Api, automation, body_of, inbound_event
 from workflows import tenancy
 from workflows.api.schema import DocsView, NowhereView, SchemaView
 from workflows.api.urls import urlpatterns
-from workflows.models import ApiKey, Entity, Execution, InboundMessage, Version, Workflow
+from workflows.models import ApiKey, Entity, Execution, InboundMessage, Incident, Version, Workflow
 from workflows.services import entities
 from workflows.services.inbound import receive_message
+from workflows.services.incidents import raise_incident
 
 Clients = Callable[..., Api]
 Call = tuple[str, str, Any]
@@ -33,6 +34,7 @@ READS: list[Call] = [
     ("GET", "executions/{execution}/", None),
     ("GET", "executions/{execution}/timeline/", None),
     ("GET", "executions/{execution}/context/", None),
+    ("GET", "incidents/", None),
     ("GET", "catalog/actions/", None),
     ("GET", "catalog/triggers/", None),
     ("GET", "catalog/operators/", None),
@@ -43,6 +45,7 @@ OPERATES: list[Call] = [
     ("POST", "executions/{execution}/cancel/", {"reason": "test", "state_version": 0}),
     ("POST", "executions/{execution}/resume/", {"reason": "test", "state_version": 0}),
     ("POST", "executions/{execution}/retry-wait/", {"reason": "test", "state_version": 0}),
+    ("POST", "incidents/{incident}/close/", None),
 ]
 EDITS: list[Call] = [
     ("POST", "workflows/", automation(name="Otro")),
@@ -73,10 +76,13 @@ def ids(publish: Callable[..., Workflow], entity: Entity, other_entity: Entity) 
         decision = receive_message(entity=of, event={**inbound_event(), "extra": {}})
         with tenancy.entity(of.pk):
             message = InboundMessage.objects.get(entity_id=of.pk)
+            raise_incident(entity_id=of.pk, cause="c", reason="unexpected", execution_id=None, data={})
+            incident = Incident.objects.get(entity_id=of.pk)
         found[of.external_id] = {
             "workflow": str(workflow.pk),
             "execution": str(decision.execution_id),
             "message": str(message.pk),
+            "incident": str(incident.pk),
         }
     return found
 
@@ -105,6 +111,7 @@ def test_the_matrix_has_every_endpoint() -> None:
         "<uuid:workflow_id>": "{workflow}",
         "<uuid:execution_id>": "{execution}",
         "<int:number>": "1",
+        "<int:incident_id>": "{incident}",
     }
     for converter, name in plain.items():
         served = {(method, path.replace(converter, name)) for method, path in served}
@@ -136,7 +143,7 @@ def test_ids_of_another_entity_are_404(
 ) -> None:
     foreign = ids[other_entity.external_id]
     before = snapshot(other_entity)
-    unknown = send(api(), call, {name: str(uuid4()) for name in foreign})
+    unknown = send(api(), call, {name: "999999" if name == "incident" else str(uuid4()) for name in foreign})
     response = send(api(), call, foreign)
     assert (response.status_code, unknown.status_code) == (404, 404)
     first, second = body_of(response), body_of(unknown)

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -14,12 +15,15 @@ from unfold.decorators import display
 
 from workflows import clock, selectors
 from workflows.admin import badges
+from workflows.admin.acts import act_view, allowed
 from workflows.admin.base import EntityAdmin
 from workflows.admin.filters import ReasonFilter, StatusFilter, WorkflowFilter
 from workflows.admin.timeline import timeline
 from workflows.admin.tree import tree
 from workflows.admin.wording import advice, duration, moment_cell
 from workflows.models import Execution, InboundMessage, Version, Workflow
+
+ACT_URL = "workflows_execution_act"
 
 
 class ExecutionAdmin(EntityAdmin):
@@ -80,6 +84,15 @@ class ExecutionAdmin(EntityAdmin):
         """As a badge."""
         return row.status, row.get_status_display()
 
+    def get_urls(self) -> list[URLPattern]:
+        """List, detail, and a page for each act."""
+        act = path("<uuid:object_id>/<str:verb>/", self.admin_site.admin_view(self.act_view), name=ACT_URL)
+        return [*super().get_urls(), act]
+
+    def act_view(self, request: HttpRequest, object_id: UUID, verb: str) -> HttpResponse:
+        """See `admin.acts`."""
+        return act_view(request, self.admin_site, object_id, verb)
+
     def detail(self, request: HttpRequest, row: Execution) -> dict[str, Any]:
         """Advice, facts, timeline and context."""
         scope = {"entity_id": row.entity_id}
@@ -88,6 +101,7 @@ class ExecutionAdmin(EntityAdmin):
         context = selectors.read_context(entity_id=row.entity_id, execution_id=row.pk)
         return {
             "execution": row,
+            "acts": allowed(request, row),
             "badge": badges.STATUS[row.status],
             "advice": advice(row.status, row.reason),
             "position": found["position"],

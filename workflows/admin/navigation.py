@@ -50,6 +50,7 @@ UNFOLD: dict[str, Any] = {
                     _item(_("Executions"), "play_circle", "workflows_execution"),
                     _item(_("Workflows"), "account_tree", "workflows_workflow"),
                     _item(_("Messages"), "chat", "workflows_inboundmessage"),
+                    _item(_("Incidents"), "warning", "workflows_incident"),
                 ],
             },
             {

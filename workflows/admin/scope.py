@@ -14,11 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workflows import tenancy
-from workflows.models import Entity
+from workflows.models import Entity, Membership, Role
 
 SESSION_KEY = "console_entity"
 _CACHE = "_console_entity"
 SAFE = ("GET", "HEAD")
+OPERATING = (Role.OPERATOR, Role.EDITOR, Role.ADMIN)
 
 
 def entities_of(user: User | AnonymousUser) -> QuerySet[Entity]:
@@ -51,9 +52,24 @@ def choose_entity(request: HttpRequest, external_id: str) -> bool:
     return True
 
 
-def in_entity(request: HttpRequest, site: AdminSite, page: Callable[[], HttpResponse]) -> HttpResponse:
-    """Make and render a page under the chosen entity and its time zone. A lazy response would query after the scope."""
-    if request.method not in SAFE:
+def may_operate(request: HttpRequest) -> bool:
+    """Whether the person may act on executions of the chosen entity: an operator, or whoever may do more."""
+    entity = chosen_entity(request)
+    if entity is None or not request.user.is_authenticated:
+        return False
+    if request.user.is_superuser:
+        return True
+    return Membership.objects.filter(user=request.user, entity=entity, role__in=OPERATING).exists()
+
+
+def in_entity(
+    request: HttpRequest, site: AdminSite, page: Callable[[], HttpResponse], *, posts: bool = False
+) -> HttpResponse:
+    """Make and render a page under the chosen entity and its time zone. A lazy response would query after the scope.
+
+    `posts`: the page is also what a POST is answered with that was refused.
+    """
+    if request.method not in SAFE and not (posts and request.method == "POST"):
         return HttpResponseNotAllowed(SAFE)
     entity = chosen_entity(request)
     if entity is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from workflows.api import catalog, events, executions, schema, versions, workflows
+from workflows.api import catalog, events, executions, incidents, schema, versions, workflows
 
 urlpatterns = [
     path("events/messages/", events.MessagesView.as_view()),
@@ -27,6 +27,8 @@ urlpatterns = [
     path("executions/<uuid:execution_id>/cancel/", executions.CancelView.as_view()),
     path("executions/<uuid:execution_id>/resume/", executions.ResumeView.as_view()),
     path("executions/<uuid:execution_id>/retry-wait/", executions.RetryWaitView.as_view()),
+    path("incidents/", incidents.IncidentsView.as_view()),
+    path("incidents/<int:incident_id>/close/", incidents.CloseIncidentView.as_view()),
     path("catalog/actions/", catalog.ActionsView.as_view()),
     path("catalog/triggers/", catalog.TriggersView.as_view()),
     path("catalog/operators/", catalog.OperatorsView.as_view()),

@@ -2,6 +2,7 @@
 
 from workflows.selectors.executions import ExecutionFilter, find_execution, list_executions, read_context
 from workflows.selectors.fleet import Gauge, fleet_gauges
+from workflows.selectors.incidents import list_incidents
 from workflows.selectors.messages import MessageFilter, find_message, list_messages
 from workflows.selectors.paging import Page, Position
 from workflows.selectors.timeline import read_timeline
@@ -26,6 +27,7 @@ __all__ = [
     "find_workflow",
     "fleet_gauges",
     "list_executions",
+    "list_incidents",
     "list_messages",
     "list_versions",
     "list_workflows",

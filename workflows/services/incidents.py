@@ -10,7 +10,7 @@ import structlog
 from django.db import connection
 
 from workflows import clock, tenancy
-from workflows.errors import NotFound
+from workflows.errors import IllegalTransition, NotFound
 from workflows.jsontext import dumps
 from workflows.models import Entity, Incident
 
@@ -38,10 +38,9 @@ def raise_incident(
 
 
 def close_incident(*, entity: Entity, incident_id: int, actor: str) -> None:
-    """Somebody has dealt with it; a repeat opens a new one."""
+    """Somebody has dealt with it; a repeat opens a new one. NotFound, or IllegalTransition if it is closed."""
     with tenancy.entity(entity.pk):
-        closed = Incident.objects.filter(pk=incident_id, entity_id=entity.pk, closed_at__isnull=True).update(
-            closed_at=clock.now(), closed_by=actor
-        )
-        if not closed:
-            raise NotFound
+        mine = Incident.objects.filter(pk=incident_id, entity_id=entity.pk)
+        if mine.filter(closed_at__isnull=True).update(closed_at=clock.now(), closed_by=actor):
+            return
+        raise IllegalTransition if mine.exists() else NotFound
