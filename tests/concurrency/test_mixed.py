@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,16 +19,17 @@ from tests.concurrency.conftest import Race, action, deliver, one_step, unexpect
 from tests.concurrency.test_turns import SENT
 from workflows import tenancy
 from workflows.contracts import ActionType, Call, Outcome, WaitForReply
-from workflows.errors import IllegalTransition, InvalidInput
+from workflows.errors import IllegalTransition, InvalidInput, PermanentFailure
 from workflows.integrity import check_integrity
 from workflows.models import FINAL, Entity, Execution, Frame, Workflow
 from workflows.services import entities, publishing, sweeps, timers
-from workflows.services.acts import cancel
+from workflows.services.acts import cancel, resume, retry_wait
 from workflows.services.advance import advance
 from workflows.services.calls import call_directly
 
 THREADS = 6
-OPERATIONS = 50
+OPERATIONS = 85
+"""Of each thread; with two seeds more than 1,000 in all."""
 AWAIT = {"await_reply": {"timeout": "PT2H"}}
 
 
@@ -35,6 +37,8 @@ def perform(handler: ActionType[Any], call: Call, config: Any) -> Outcome:
     """Actions as they are, but for messages, which reach nobody."""
     if handler.kind != "comms.send_message":
         return call_directly(handler, call, config)
+    if zlib.crc32(call.idempotency_key.encode()) % 5 == 0:  # one in five tries is refused
+        raise PermanentFailure("refused", kind="rejected")
     policy = config.response_policy
     return SENT if policy is None else WaitForReply(policy.await_reply, SENT.output)
 
@@ -73,6 +77,8 @@ class Crowd:
             self.deliver: 8,
             self.advance: 10,
             self.cancel: 2,
+            self.resume: 3,
+            self.retry_wait: 2,
             self.sweep: 2,
             self.expire: 1,
             self.publish: 1,
@@ -101,6 +107,23 @@ class Crowd:
         if active:
             chosen = self.random.choice(active)
             cancel(entity=self.entity, execution_id=chosen, actor="test", reason="crowd")
+
+    def resume(self) -> None:
+        with tenancy.entity(self.entity.pk):
+            paused = list(Execution.objects.filter(status="paused_error").values_list("pk", flat=True))
+        if paused:
+            how: Any = self.random.choice(("retry", "retry", "skip"))
+            chosen = self.random.choice(paused)
+            resume(entity=self.entity, execution_id=chosen, how=how, actor="test", reason="crowd")
+
+    def retry_wait(self) -> None:
+        with tenancy.entity(self.entity.pk):
+            queued = list(
+                Execution.objects.filter(status="queued_wait_conflict").values_list("pk", flat=True)
+            )
+        if queued:
+            chosen = self.random.choice(queued)
+            retry_wait(entity=self.entity, execution_id=chosen, actor="test", reason="crowd")
 
     def sweep(self) -> None:
         sweeps.sweep()

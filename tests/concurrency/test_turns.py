@@ -32,7 +32,7 @@ from workflows.services.advance import advance
 from workflows.services.calls import call_directly
 from workflows.services.turn import claim
 
-ROUNDS = 25
+ROUNDS = 50
 Publish = Callable[..., Workflow]
 Hints = list[Any]
 SENT = Continue({"message_id": "m-1", "status": "sent", "accepted_at": "2026-01-01T00:00:00Z"})

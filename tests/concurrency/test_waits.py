@@ -30,7 +30,7 @@ from workflows.services import timers
 from workflows.services.acts import cancel
 from workflows.services.advance import advance
 
-ROUNDS = 25
+ROUNDS = 50
 Publish = Callable[..., Workflow]
 Work = Callable[[], int]
 

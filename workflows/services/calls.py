@@ -44,6 +44,10 @@ WORKER_LOST = Failure(
 )
 
 
+KEY_MATTERS = ("unknown", "in_flight")
+"""Kinds of failure after which a repeat is safe only where the service honours keys; others need not ask it."""
+
+
 def idempotency_key(turn: Turn, action: Action) -> str:
     """`{execution}:{step}:{visit}:{action}:{try}`: retries of the engine keep it, an operator's raises it."""
     step = turn.version.automation.steps[turn.state.step]
@@ -96,7 +100,7 @@ def after_failure(turn: Turn, action: Action, failure: Failure) -> Retry | GiveU
         action.handler.effect,
         kinds,
         reason=failure.reason,
-        honours_keys=_honours_keys(turn, action),
+        honours_keys=kinds[-1] in KEY_MATTERS and _honours_keys(turn, action),
         attempts=action.handler.attempts,
         retry_after=failure.retry_after,
     )
