@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.conf import settings
@@ -161,11 +162,22 @@ def test_a_call_that_returns_after_the_cancel_is_kept_and_moves_nothing(
     entity: Entity, publish: Publish, hints: Hints, race: Race
 ) -> None:
     publish(sends("1", "2"))
-    execution_id = deliver(entity).execution_id
-    assert execution_id is not None
-    entity_id, frame_id, state_version, _queue = hints.pop()
+    for number in range(ROUNDS):
+        execution_id = deliver(entity, contact_id=f"c-{number}").execution_id
+        assert execution_id is not None
+        performer = Performer()
+        assert unexpected(race(*late_call(entity, execution_id, hints.pop(), performer))) == []
+        assert performer.calls == {"1": 1}
+        assert execution_of(entity, execution_id).status == "cancelled"
+        assert step_runs(entity, execution_id) == [(0, "envia1", "done")]
+        assert event_kinds(entity, execution_id) == ["started", "cancelled"]
+
+
+def late_call(
+    entity: Entity, execution_id: UUID, hint: Any, performer: Performer
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """A turn whose first call returns after its execution was cancelled, and the cancel."""
     called, ended = threading.Event(), threading.Event()
-    performer = Performer()
 
     def slow(handler: ActionType[Any], call: Call, config: Config) -> Outcome:
         called.set()
@@ -177,15 +189,8 @@ def test_a_call_that_returns_after_the_cancel_is_kept_and_moves_nothing(
         cancel(entity=entity, execution_id=execution_id, actor="test", reason="race")
         ended.set()
 
-    results = race(
-        lambda: advance(entity_id=entity_id, frame_id=frame_id, state_version=state_version, perform=slow),
-        cancel_meanwhile,
-    )
-    assert unexpected(results) == []
-    assert performer.calls == {"1": 1}
-    assert execution_of(entity, execution_id).status == "cancelled"
-    assert step_runs(entity, execution_id) == [(0, "envia1", "done")]
-    assert event_kinds(entity, execution_id) == ["started", "cancelled"]
+    turn = partial(advance, entity_id=hint[0], frame_id=hint[1], state_version=hint[2], perform=slow)
+    return turn, cancel_meanwhile
 
 
 def test_two_contacts_do_not_wait_for_each_other(
