@@ -92,6 +92,13 @@ def apply_delta(context: Context, delta: Delta) -> Context:
     return _sized(document, context.bound + measure(delta))
 
 
+def add_output(context: Context, category: str, key: str, output: Any) -> Context:
+    """The context with an action's output; what `flow.*` gives is a note on its step run and no data (A2, A8)."""
+    if category == "flow":
+        return context
+    return apply_delta(context, merge_output(context, category, key, output))
+
+
 def merge_reply(context: Context, reply: Mapping[str, Any]) -> Context:
     """A reply becomes `reply` and joins `replies`; a time-out or failed delivery only becomes `reply`."""
     replies = list(context.document.get("replies", ()))

@@ -123,5 +123,5 @@ class EntityAdmin(ReadOnlyAdmin):
         return row
 
     def detail(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """What the detail template shows."""
-        raise NotImplementedError
+        """What the detail template shows besides the row."""
+        return {}

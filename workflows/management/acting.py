@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from workflows.management.output import find_entity
 from workflows.models import Entity, Execution
 
 
-class ActingCommand(BaseCommand):
+class ActingCommand(BaseCommand, ABC):
     """Chooses executions of one entity and does one act to each; only with --commit."""
 
     statuses: ClassVar[tuple[str, ...]]
@@ -44,9 +45,9 @@ class ActingCommand(BaseCommand):
             "--commit", action="store_true", help="do it; without it only say what would be done"
         )
 
+    @abstractmethod
     def act(self, entity: Entity, execution_id: UUID, options: dict[str, Any]) -> None:
         """Do the act to one execution."""
-        raise CommandError(_("This command has no act."))
 
     def handle(self, *args: Any, **options: Any) -> None:
         """A line an execution; exit code 1 if any was refused."""

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 
+from workflows import context as contexts
 from workflows.errors import NotFound
 from workflows.models import Action, Execution, Frame, StepRun, Wait
 from workflows.selectors.paging import Page, Position, Row, read_page
@@ -84,10 +85,10 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     )
     if row is None:
         raise NotFound
-    context: dict[str, Any] = dict(row["context"])
     frame = _root(entity_id, execution_id)
     if frame is None:
-        return context
+        return dict(row["context"])
+    context = contexts.open_context(row["context"])
     runs = (
         StepRun.objects.filter(
             entity_id=entity_id,
@@ -101,16 +102,10 @@ def read_context(*, entity_id: int, execution_id: UUID) -> dict[str, Any]:
     )
     keys = _output_keys(entity_id, row["version_id"]) if runs else {}
     for step, action, kind, output in runs:
-        category = kind.partition(".")[0]
-        if category == "flow":  # a note on the step run, not data (A2)
-            continue
-        context[category] = {**context.get(category, {}), keys.get((step, action), action): output}
-    context["workflow"] = {
-        "id": str(row["workflow_id"]),
-        "version": row["number"],
-        "step_visits": frame["visits"],
-    }
-    return context
+        key = keys.get((step, action), action)
+        context = contexts.add_output(context, kind.partition(".")[0], key, output)
+    workflow = {"id": str(row["workflow_id"]), "version": row["number"], "step_visits": frame["visits"]}
+    return {**context.document, "workflow": workflow}
 
 
 def _rows(entity_id: int, *more: str) -> QuerySet[Any, Row]:

@@ -172,8 +172,8 @@ def _done(standing: _Standing, output: Mapping[str, Any] | None) -> tuple[str, l
     step_key, seq = standing.step_key, frame.seq - 1
     if checked is not None:
         context = contexts.open_context(execution.context)
-        delta = contexts.merge_output(context, action.handler.category, action.output_key, checked)
-        execution.context = dict(contexts.apply_delta(context, delta).document)
+        added = contexts.add_output(context, action.handler.category, action.output_key, checked)
+        execution.context = dict(added.document)
     frame.action += 1
     frame.retry = 0
     if action.reply_wait is None:

@@ -291,11 +291,7 @@ def _opened(entity_id: int, frame_id: UUID, row: tuple[Any, ...]) -> Turn:
 
 
 def _merged(context: Context, action: Action, output: Mapping[str, Any]) -> Context:
-    """Outputs of `flow.*` are notes on the step run; every other category's join the context (A2, A8)."""
-    category = action.handler.category
-    if category == "flow":
-        return context
-    return contexts.apply_delta(context, contexts.merge_output(context, category, action.output_key, output))
+    return contexts.add_output(context, action.handler.category, action.output_key, output)
 
 
 def cached_or_loaded(entity_id: int, version_id: int) -> CompiledVersion:
