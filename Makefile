@@ -50,6 +50,7 @@ check: $(STAMP) translations ## style, types, layers, migrations, rules, transla
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m devtools.rules --check
+	$(PY) -m devtools.reasons
 	$(PY) -m devtools.translations --check
 
 bench: $(STAMP) ## the load tests
