@@ -47,8 +47,12 @@ def test_replies_to_both_messages_are_gathered_where_the_wait_collects(world: Wo
     world.crm.during = lambda asked: outcomes.append(world.message(texts[asked.given["text"]]).outcome)
     execution_id = world.start(send("uno"), send("dos"), wait(collect="PT10S"))
     assert outcomes == ["kept", "kept"]
+    assert world.status(execution_id) == ("waiting_for_reply", "")  # the window is still open
+    assert world.says("gracias").outcome == "resumed"
+    world.later(seconds=11)
     assert world.status(execution_id) == ("completed", "")
-    assert world.context(execution_id)["reply"]["texts"] == ["sí", "claro"]
+    assert world.context(execution_id)["reply"]["texts"] == ["sí", "claro", "gracias"]
+    assert faults() == []
 
 
 def test_a_second_reply_goes_to_the_triggers_where_the_wait_does_not_collect(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from workflows import clock, tenancy
@@ -72,7 +72,8 @@ def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -
         now = clock.now()
         reserved = slots.reservation_of(entity_id=turn.entity_id, frame_id=turn.frame_id)
         turn.slot = True
-        if reserved is not None and reserved.kept_message_id is not None:
+        over = _collected_at(reserved)
+        if reserved is not None and reserved.kept_message_id is not None and (over is None or over <= now):
             _take_kept(turn, reserved, seq)
             return True
         if reserved is not None:
@@ -84,6 +85,8 @@ def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -
                 timeout=outcome.wait.timeout,
                 now=now,
             )
+            if over is not None:
+                slots.gather_until(wait=reserved, over=over)
             got = True
         else:
             got = slots.take_slot(
@@ -101,6 +104,16 @@ def pause(turn: Turn, action: Action, seq: int, outcome: WaitForReply | Delay) -
         else:
             turn.settle(status="queued_wait_conflict", event="queued", data={"action": action.key})
     return False
+
+
+def _collected_at(reserved: Wait | None) -> datetime | None:
+    """When the window ends in which a reservation that has its answer gathers further messages (decision 34)."""
+    if reserved is None or reserved.kept_message_id is None or not reserved.collect:
+        return None
+    answered: datetime = InboundMessage.objects.values_list("received_at", flat=True).get(
+        pk=reserved.kept_message_id, entity_id=reserved.entity_id
+    )
+    return answered + reserved.collect
 
 
 def _take_kept(turn: Turn, wait: Wait, seq: int) -> None:

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from workflows import context as contexts
 from workflows.context import ContextTooLarge
-from workflows.models import Execution, Frame, InboundMessage, StepRun, Timer, Wait
+from workflows.models import Execution, Frame, InboundMessage, StepRun, Wait
 from workflows.replies import facts_of, gather, no_reply, reply_of
 from workflows.services import conflicts, executions, slots
 from workflows.services.route import Decision, Route
@@ -136,12 +136,8 @@ def _keep(route: Route, wait: Wait, execution: Execution, found: dict[str, str])
 def _collect(route: Route, wait: Wait, execution: Execution, found: dict[str, str]) -> Decision:
     """Gather the messages of the window that the first one opened; the timer resumes with all (decision 34)."""
     if wait.gathered is None:
-        over = route.now + wait.collect
         wait.gathered = reply_of(route.event, received_at=route.now)
-        Timer.objects.filter(wait_id=wait.pk).update(due_at=over, taken_until=None)
-        Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(
-            gathered=wait.gathered, deadline=over
-        )
+        slots.gather_until(wait=wait, over=route.now + wait.collect)
     else:
         Wait.objects.filter(pk=wait.pk, entity_id=route.entity_id).update(
             gathered=gather(wait.gathered, route.event)

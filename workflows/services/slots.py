@@ -97,6 +97,12 @@ def arm(*, wait: Wait, step_key: str, action_key: str, seq: int, timeout: timede
     Timer.objects.filter(wait_id=wait.pk).update(due_at=now + timeout, taken_until=None)
 
 
+def gather_until(*, wait: Wait, over: datetime) -> None:
+    """An answer has come, and further messages are gathered until this instant (decision 34): the wait ends then."""
+    Wait.objects.filter(pk=wait.pk, entity_id=wait.entity_id).update(gathered=wait.gathered, deadline=over)
+    Timer.objects.filter(wait_id=wait.pk).update(due_at=over, taken_until=None)
+
+
 def hold(*, wait: Wait, now: datetime, resolution: str) -> None:
     """A reply resolved the wait; its turn keeps the slot (decision 10)."""
     Wait.objects.filter(pk=wait.pk, entity_id=wait.entity_id).update(
